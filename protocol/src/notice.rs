@@ -1,0 +1,30 @@
+//! What a person should know and nobody asked for.
+
+use serde::{Deserialize, Serialize};
+
+use crate::*;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub struct Notice {
+    pub level: Level,
+    pub title: String,
+    pub text: String,
+    pub retry: Option<Retry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    Info,
+    Warning,
+    Error,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub struct Retry {
+    pub attempt: u32,
+    pub of: u32,
+    pub wait_ms: u64,
+}
