@@ -38,6 +38,7 @@ pub enum Down {
     },
     Host {
         tag: u64,
+        session: SessionId,
         call: HostCall,
     },
     HostCancelled {
