@@ -107,7 +107,7 @@ pub enum Keep {
     Nothing,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 /// What the client can put before a person.
 pub enum CanAsk {

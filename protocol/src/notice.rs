@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub struct Notice {

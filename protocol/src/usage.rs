@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-
 #[derive(Clone, Debug, Default, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub struct Tokens {
@@ -22,4 +21,18 @@ pub struct Usage {
     pub session: Tokens,
     pub window: Option<(u64, u64)>,
     pub cost: Option<(f64, String)>,
+}
+
+impl std::ops::Add for Tokens {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            input: self.input + other.input,
+            cached: self.cached + other.cached,
+            cache_write: self.cache_write + other.cache_write,
+            output: self.output + other.output,
+            reasoning: self.reasoning + other.reasoning,
+        }
+    }
 }

@@ -53,6 +53,21 @@ pub enum Next {
     Fail(String),
 }
 
+/// When something is told unasked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Moment {
+    /// The first turn of a session, or the first after a compaction.
+    Begins,
+    /// Approvals, sandbox or network are no longer what the model was told.
+    ModeChanged,
+    /// A background command ended since the last request.
+    TaskEnded { task: Task, output: String },
+    /// The session goes on after its process was ended in the middle of a turn.
+    Resumed,
+    /// The person took back edits of an earlier turn.
+    Undone { files: Vec<FilePath> },
+}
+
 /// Counts of this turn, kept by the loop so that a harness stays pure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -77,6 +92,8 @@ pub trait Harness: Send + Sync {
     fn action(&self, call: &ModelCall, context: &Context) -> Result<Action, Outcome>;
     /// An outcome in the words shown to the model.
     fn reply(&self, act: &Act, context: &Context) -> Reply;
+    /// What is told unasked. The loop appends it to the conversation, so that it stays in place.
+    fn notes(&self, moment: &Moment, context: &Context) -> Vec<Note>;
     /// The request for a summary of the conversation.
     fn summarise(&self, talk: &Conversation, focus: Option<&str>, context: &Context) -> ModelRequest;
     /// The new conversation out of a summary.

@@ -97,6 +97,11 @@ impl Outlet {
         self.hold.outbox.room().await;
     }
 
+    /// Whether less than [`OUTBOX_BYTES`] wait for the client, or it is gone.
+    pub fn has_room(&self) -> bool {
+        self.hold.outbox.has_room()
+    }
+
     /// Whether the client is gone.
     pub fn abandoned(&self) -> bool {
         self.hold.outbox.abandoned()

@@ -72,14 +72,16 @@ impl Outbox {
             let drained = self.drained.notified();
             tokio::pin!(drained);
             drained.as_mut().enable();
-            {
-                let inner = self.lock();
-                if inner.abandoned || inner.bytes < crate::OUTBOX_BYTES {
-                    return;
-                }
+            if self.has_room() {
+                return;
             }
             drained.await;
         }
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        let inner = self.lock();
+        inner.abandoned || inner.bytes < crate::OUTBOX_BYTES
     }
 
     pub(crate) fn close(&self) {
