@@ -60,3 +60,16 @@ pub struct Resolved {
     /// Scopes allowed for good, as `Setup::allow` stored them.
     pub allowed: Vec<String>,
 }
+
+/// The settings of this moment with the connection that goes with them.
+pub(crate) struct Live {
+    pub(crate) resolved: Resolved,
+    pub(crate) model: providers::Model,
+}
+
+impl Live {
+    pub(crate) fn new(resolved: Resolved) -> Self {
+        let model = providers::Model::new(resolved.provider.clone());
+        Self { resolved, model }
+    }
+}

@@ -1,0 +1,349 @@
+//! May this be done? Allow, ask or deny, from values alone. The sandbox is the wall; this is who is asked.
+
+use std::path::{Path, PathBuf};
+
+use files::FileEdit;
+use protocol::{Action, Approval, Choice, Decliner, Grant, Network, Sandbox, Settings};
+
+/// What is known when the question comes up.
+pub(crate) struct Case<'a> {
+    pub(crate) action: &'a Action,
+    /// What an edit would do; empty for other actions.
+    pub(crate) edits: &'a [FileEdit],
+    pub(crate) settings: &'a Settings,
+    pub(crate) trusted: bool,
+    pub(crate) can_ask: bool,
+    /// Whether the wall is good enough to run a command in; the reason when not.
+    pub(crate) wall: Result<(), String>,
+    /// Paths in the roots that only a person may change.
+    pub(crate) guarded: &'a [PathBuf],
+    /// Scopes allowed for this session or for good.
+    pub(crate) granted: &'a [String],
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) enum Verdict {
+    /// `walled`: a command runs inside the sandbox of the session.
+    Allow { walled: Walled },
+    Ask { why: String, choices: Vec<Choice>, walled: Walled },
+    Deny { by: Decliner, why: String },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Walled {
+    Inside,
+    Outside,
+}
+
+/// The scope that trusts the project.
+pub(crate) const TRUST: &str = "trust";
+
+/// Decides one action.
+pub(crate) fn approve(case: &Case) -> Verdict {
+    match case.action {
+        Action::Read { .. }
+        | Action::Search(_)
+        | Action::Find { .. }
+        | Action::List { .. }
+        | Action::Poll { .. }
+        | Action::Stop { .. }
+        | Action::Plan(_)
+        | Action::Question(_) => Verdict::Allow { walled: Walled::Inside },
+        Action::Write { .. } | Action::Edit { .. } | Action::Patch { .. } => edit(case),
+        Action::Run { command, unsandboxed, .. } => run(case, command, unsandboxed.as_deref()),
+        Action::Fetch { url, .. } => fetch(case, url),
+    }
+}
+
+fn edit(case: &Case) -> Verdict {
+    let allow = Verdict::Allow { walled: Walled::Inside };
+    if case.settings.mode == "plan" {
+        return policy("the session is in plan mode, in which nothing is changed");
+    }
+    let guarded = case.edits.iter().flat_map(touched).find(|path| is_guarded(case.guarded, path));
+    if let Some(path) = guarded {
+        return ask(case, format!("{} is protected: what stands there can run commands", path.display()), None);
+    }
+    if case.settings.sandbox == Sandbox::FullAccess && case.settings.approval == Approval::Never {
+        return allow;
+    }
+    let outside = case.edits.iter().flat_map(|edit| [Some(&edit.place), edit.from.as_ref()]).flatten().find(|place| !place.inside);
+    if let Some(place) = outside.filter(|_| case.settings.sandbox != Sandbox::FullAccess) {
+        return ask(case, format!("{} is outside of the project", place.real.display()), None);
+    }
+    if let Some(path) = case.edits.iter().find_map(hard_linked) {
+        return ask(case, format!("{} has further hard links, which change with it", path.display()), None);
+    }
+    let scope = Some(Scope { id: "edit".into(), name: "edits in this project".into() });
+    match (case.settings.approval, case.settings.sandbox) {
+        (Approval::Untrusted, _) => ask(case, "every change is asked about".into(), scope),
+        (_, Sandbox::ReadOnly) if case.trusted => ask(case, "the session is read-only".into(), scope),
+        (_, Sandbox::ReadOnly) => {
+            let scope = Scope { id: TRUST.into(), name: "changes here, and trust this project".into() };
+            ask(case, "the session is read-only, because the project is not trusted".into(), Some(scope))
+        }
+        (Approval::OnRequest | Approval::Never, Sandbox::WorkspaceWrite | Sandbox::FullAccess) => allow,
+    }
+}
+
+fn touched(edit: &FileEdit) -> Vec<&Path> {
+    let mut paths = vec![edit.place.real.as_path(), edit.place.shown.as_path()];
+    paths.extend(edit.from.iter().map(|from| from.real.as_path()));
+    paths
+}
+
+/// A protected path, something in it, or a hook or configuration of any repository.
+fn is_guarded(guarded: &[PathBuf], path: &Path) -> bool {
+    let in_git = path.components().any(|part| part.as_os_str() == ".git");
+    let settings = path.components().any(|part| part.as_os_str() == ".openinterpreter");
+    in_git || settings || guarded.iter().any(|guard| path.starts_with(guard))
+}
+
+#[cfg(unix)]
+fn hard_linked(edit: &FileEdit) -> Option<&Path> {
+    use std::os::unix::fs::MetadataExt;
+    let path = edit.place.real.as_path();
+    // Looked at here and not in the plan, because only the question depends on it.
+    let data = std::fs::symlink_metadata(path).ok()?;
+    (data.is_file() && data.nlink() > 1).then_some(path)
+}
+
+#[cfg(not(unix))]
+fn hard_linked(_: &FileEdit) -> Option<&Path> {
+    None
+}
+
+fn run(case: &Case, command: &str, unsandboxed: Option<&str>) -> Verdict {
+    let scope = run_scope(command);
+    if let Some(reason) = unsandboxed {
+        if case.settings.sandbox != Sandbox::FullAccess {
+            return ask_outside(case, format!("it asks to run outside of the sandbox: {reason}"), scope);
+        }
+    }
+    if case.settings.sandbox == Sandbox::FullAccess {
+        return match case.settings.approval {
+            Approval::Never => Verdict::Allow { walled: Walled::Outside },
+            Approval::OnRequest | Approval::Untrusted if is_known_read(command) => {
+                Verdict::Allow { walled: Walled::Outside }
+            }
+            Approval::OnRequest | Approval::Untrusted => {
+                ask_outside(case, "the session has no sandbox".into(), scope)
+            }
+        };
+    }
+    if let Err(why) = &case.wall {
+        return match case.settings.approval {
+            Approval::Never => Verdict::Deny { by: Decliner::Sandbox, why: why.clone() },
+            Approval::OnRequest | Approval::Untrusted => {
+                ask_outside(case, format!("it would run without a sandbox: {why}"), None)
+            }
+        };
+    }
+    if case.settings.approval == Approval::Untrusted && !is_known_read(command) {
+        return ask(case, "every command is asked about".into(), Some(scope));
+    }
+    Verdict::Allow { walled: Walled::Inside }
+}
+
+fn fetch(case: &Case, url: &str) -> Verdict {
+    let host = url.split("://").nth(1).unwrap_or(url).split(['/', '?', '#']).next().unwrap_or_default();
+    let scope = Scope { id: format!("fetch:{host}"), name: format!("fetches from {host}") };
+    match case.settings.network {
+        Network::On if case.settings.approval != Approval::Untrusted => Verdict::Allow { walled: Walled::Inside },
+        Network::On => ask(case, "every fetch is asked about".into(), Some(scope)),
+        Network::Off => ask(case, "the network is off in this session".into(), Some(scope)),
+    }
+}
+
+/// What "always" would mean.
+struct Scope {
+    id: String,
+    name: String,
+}
+
+fn ask(case: &Case, why: String, scope: Option<Scope>) -> Verdict {
+    question(case, why, scope, Walled::Inside)
+}
+
+fn ask_outside(case: &Case, why: String, scope: impl Into<Option<Scope>>) -> Verdict {
+    question(case, why, scope.into(), Walled::Outside)
+}
+
+fn question(case: &Case, why: String, scope: Option<Scope>, walled: Walled) -> Verdict {
+    let prefixed = |scope: &Scope| match walled {
+        Walled::Inside => scope.id.clone(),
+        Walled::Outside => format!("outside:{}", scope.id),
+    };
+    if scope.as_ref().is_some_and(|scope| case.granted.contains(&prefixed(scope))) {
+        return Verdict::Allow { walled };
+    }
+    if case.settings.approval == Approval::Never {
+        return Verdict::Deny { by: Decliner::Sandbox, why: format!("{why}, and nobody is asked in this session") };
+    }
+    if !case.can_ask {
+        return Verdict::Deny { by: Decliner::Policy, why: format!("{why}, and there is nobody to ask") };
+    }
+    let mut choices = vec![Choice { id: "once".into(), name: "Allow once".into(), grant: Grant::Once }];
+    if let Some(scope) = scope {
+        let grant = Grant::Always { scope: prefixed(&scope) };
+        choices.push(Choice { id: "always".into(), name: format!("Always allow {}", scope.name), grant });
+    }
+    choices.push(Choice { id: "reject".into(), name: "Reject".into(), grant: Grant::Reject });
+    Verdict::Ask { why, choices, walled }
+}
+
+fn policy(why: &str) -> Verdict {
+    Verdict::Deny { by: Decliner::Policy, why: why.into() }
+}
+
+/// Commands whose first two words tell enough, when they are plain; the whole line otherwise.
+fn run_scope(command: &str) -> Scope {
+    let line = command.trim();
+    let plain = !line.contains(['|', '&', ';', '<', '>', '`', '$', '(', ')', '\n', '\\', '"', '\'', '{', '*', '=']);
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let named = |word: &str| word.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter));
+    match words.as_slice() {
+        [program, verb, ..] if plain && named(program) && named(verb) && !verb.starts_with('-') && has_verbs(program) => {
+            Scope { id: format!("run:{program} {verb}"), name: format!("`{program} {verb} …`") }
+        }
+        _ => Scope { id: format!("run:={line}"), name: format!("exactly `{line}`") },
+    }
+}
+
+/// Programs whose second word says what they do.
+fn has_verbs(program: &str) -> bool {
+    const PROGRAMS: &[&str] =
+        &["cargo", "git", "npm", "pnpm", "yarn", "go", "make", "docker", "kubectl", "pip", "uv", "poetry", "dotnet", "mvn", "gradle"];
+    PROGRAMS.contains(&program)
+}
+
+/// Plain commands that only look. Convenience, not a wall.
+fn is_known_read(command: &str) -> bool {
+    const READS: &[&str] = &["ls", "pwd", "cat", "head", "tail", "wc", "grep", "rg", "stat", "file", "which", "echo", "date"];
+    const GIT_READS: &[&str] = &["status", "log", "diff", "show", "branch", "rev-parse"];
+    let plain = !command.contains(['|', '&', ';', '<', '>', '`', '$', '(', '\n', '\\']);
+    let mut words = command.split_whitespace();
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let quiet = !command.contains("--output") && !command.contains("--ext-diff") && !command.contains("-D");
+    plain && (READS.contains(&first) || (first == "git" && GIT_READS.contains(&second) && quiet))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocol::{AtLimit, RunTime};
+
+    fn settings(mode: &str, approval: Approval, sandbox: Sandbox) -> Settings {
+        Settings {
+            provider: "p".into(),
+            model: "m".into(),
+            effort: None,
+            harness: "native".into(),
+            harness_why: None,
+            mode: mode.into(),
+            approval,
+            sandbox,
+            network: Network::Off,
+        }
+    }
+
+    fn command(line: &str, unsandboxed: Option<&str>) -> Action {
+        Action::Run {
+            command: line.into(),
+            cwd: None,
+            time: RunTime { limit_ms: 1, at_limit: AtLimit::Kill },
+            why: None,
+            unsandboxed: unsandboxed.map(str::to_string),
+        }
+    }
+
+    struct Table {
+        settings: Settings,
+        wall: Result<(), String>,
+        granted: Vec<String>,
+        trusted: bool,
+    }
+
+    impl Table {
+        fn new(approval: Approval, sandbox: Sandbox) -> Self {
+            Self { settings: settings("x", approval, sandbox), wall: Ok(()), granted: Vec::new(), trusted: true }
+        }
+
+        fn ask(&self, action: &Action) -> Verdict {
+            approve(&Case {
+                action,
+                edits: &[],
+                settings: &self.settings,
+                trusted: self.trusted,
+                can_ask: true,
+                wall: self.wall.clone(),
+                guarded: &[],
+                granted: &self.granted,
+            })
+        }
+    }
+
+    #[test]
+    fn commands_run_unasked_only_inside_the_wall() {
+        use {Approval::*, Sandbox::*};
+        let inside = Verdict::Allow { walled: Walled::Inside };
+        for sandbox in [ReadOnly, WorkspaceWrite] {
+            for approval in [OnRequest, Never] {
+                assert_eq!(Table::new(approval, sandbox).ask(&command("rm -rf x", None)), inside);
+            }
+        }
+        assert!(matches!(Table::new(Untrusted, WorkspaceWrite).ask(&command("rm x", None)), Verdict::Ask { .. }));
+        assert_eq!(Table::new(Untrusted, WorkspaceWrite).ask(&command("git status", None)), inside);
+        assert!(matches!(Table::new(OnRequest, FullAccess).ask(&command("make", None)), Verdict::Ask { .. }));
+    }
+
+    #[test]
+    fn without_a_wall_a_command_is_refused_or_asked_about() {
+        let mut table = Table::new(Approval::Never, Sandbox::WorkspaceWrite);
+        table.wall = Err("no bubblewrap".into());
+        assert!(matches!(
+            table.ask(&command("ls", None)),
+            Verdict::Deny { by: Decliner::Sandbox, .. }
+        ));
+        table.settings.approval = Approval::OnRequest;
+        assert!(matches!(table.ask(&command("ls", None)), Verdict::Ask { walled: Walled::Outside, .. }));
+    }
+
+    #[test]
+    fn a_grant_covers_its_prefix_and_its_side_of_the_wall_alone() {
+        let mut table = Table::new(Approval::OnRequest, Sandbox::WorkspaceWrite);
+        table.granted = vec!["outside:run:cargo test".into()];
+        let outside = Verdict::Allow { walled: Walled::Outside };
+        assert_eq!(table.ask(&command("cargo test -p x", Some("network"))), outside);
+        for line in ["cargo publish", "cargo test; rm -rf /", "cargo test $(evil)", "cargo test\nrm x", "X=1 cargo test"] {
+            assert!(matches!(table.ask(&command(line, Some("why"))), Verdict::Ask { .. }), "{line}");
+        }
+    }
+
+    #[test]
+    fn never_means_that_what_leaves_the_wall_fails() {
+        let table = Table::new(Approval::Never, Sandbox::WorkspaceWrite);
+        assert!(matches!(table.ask(&command("x", Some("please"))), Verdict::Deny { .. }));
+        let fetch = Action::Fetch { url: "https://example.org/a".into(), cap: Default::default(), limit_ms: 1 };
+        assert!(matches!(table.ask(&fetch), Verdict::Deny { .. }));
+    }
+
+    #[test]
+    fn settings_and_hooks_are_guarded_at_any_depth() {
+        for path in ["/w/.git/hooks/x", "/w/sub/.git/config", "/w/.openinterpreter/config.toml"] {
+            assert!(is_guarded(&[], Path::new(path)), "{path}");
+        }
+        assert!(!is_guarded(&[], Path::new("/w/src/git.rs")));
+        assert!(is_guarded(&["/w/.mcp.json".into()], Path::new("/w/.mcp.json")));
+    }
+
+    #[test]
+    fn only_plain_looks_are_known_reads() {
+        for line in ["ls -la", "git diff HEAD", "cat a b"] {
+            assert!(is_known_read(line), "{line}");
+        }
+        for line in ["ls > x", "cat a | sh", "git push", "git branch -D x", "git diff --output=x", "echo $(rm x)"] {
+            assert!(!is_known_read(line), "{line}");
+        }
+    }
+}
