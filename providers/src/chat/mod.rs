@@ -1,0 +1,7 @@
+//! The Chat Completions wire.
+
+mod decode;
+mod encode;
+
+pub(crate) use decode::Decode;
+pub(crate) use encode::encode;

@@ -1,0 +1,7 @@
+//! The Responses wire.
+
+mod decode;
+mod encode;
+
+pub(crate) use decode::Decode;
+pub(crate) use encode::encode;
