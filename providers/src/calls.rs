@@ -140,7 +140,14 @@ impl Calls {
         }
         let at = self.calls.len();
         let id = if id.is_empty() { format!("{}{at}", made(&self.salt)) } else { id.to_string() };
-        self.calls.push(Call { id, name: name.into(), sent: 0, begun: false, early: String::new(), whole: false });
+        self.calls.push(Call {
+            id,
+            name: name.into(),
+            sent: 0,
+            begun: false,
+            early: String::new(),
+            whole: false,
+        });
         self.by_index.insert(key, at);
         self.input(at, "", false, events);
     }
@@ -181,7 +188,9 @@ fn text(value: Option<&Value>) -> Option<&str> {
 pub(crate) fn salt() -> String {
     use std::sync::atomic::{AtomicU64, Ordering};
     static ANSWERS: AtomicU64 = AtomicU64::new(0);
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_micros());
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |since| since.as_micros());
     format!("{now:x}{:x}", ANSWERS.fetch_add(1, Ordering::Relaxed))
 }
 
@@ -270,7 +279,9 @@ mod tests {
 
     #[test]
     fn replayed_arguments_are_objects() {
-        for (input, text) in [("", "{}"), ("null", "{}"), ("{\"a\": 1}", "{\"a\": 1}"), ("[1]", "{\"input\":[1]}")] {
+        for (input, text) in
+            [("", "{}"), ("null", "{}"), ("{\"a\": 1}", "{\"a\": 1}"), ("[1]", "{\"input\":[1]}")]
+        {
             assert_eq!(object_text(input), text);
         }
         assert_eq!(object_text("{\"a"), "{\"malformed\":\"{\\\"a\"}");

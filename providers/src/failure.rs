@@ -19,7 +19,9 @@ pub(crate) struct Trouble {
 pub(crate) enum Again {
     Never,
     /// As the server asked.
-    After { ms: u64 },
+    After {
+        ms: u64,
+    },
     Backoff,
 }
 
@@ -41,7 +43,10 @@ impl Trouble {
     /// An answer with an error status.
     pub(crate) fn status(provider: &Provider, status: u16, retry_after: Option<&str>, body: &str) -> Self {
         let said = message(body);
-        let text = redact(provider, cut(&if said.is_empty() { format!("HTTP {status}") } else { format!("HTTP {status}: {said}") }));
+        let text = redact(
+            provider,
+            cut(&if said.is_empty() { format!("HTTP {status}") } else { format!("HTTP {status}: {said}") }),
+        );
         let kind = kind(status, body);
         let again = match (status, kind) {
             (_, FailureKind::Quota) if is_spent(body) => Again::Never,
@@ -101,7 +106,9 @@ fn kind(status: u16, body: &str) -> FailureKind {
         "request too large",
     ];
     match status {
-        400 | 413 | 422 | 500..=599 if OVERFLOW.iter().any(|words| lower.contains(words)) => FailureKind::Overflow,
+        400 | 413 | 422 | 500..=599 if OVERFLOW.iter().any(|words| lower.contains(words)) => {
+            FailureKind::Overflow
+        }
         401 | 403 => FailureKind::Auth,
         402 | 429 => FailureKind::Quota,
         400..=499 => FailureKind::BadRequest,
@@ -123,7 +130,9 @@ fn remedy(provider: &Provider, kind: FailureKind, status: u16) -> Option<String>
         FailureKind::Auth => Some(format!("check the key of {name}")),
         FailureKind::Quota if status == 402 => Some(format!("check the balance at {name}")),
         FailureKind::Quota => Some("wait a while, or use another provider".into()),
-        FailureKind::BadRequest if status == 404 => Some("check base_url, wire_api and the model's name".into()),
+        FailureKind::BadRequest if status == 404 => {
+            Some("check base_url, wire_api and the model's name".into())
+        }
         FailureKind::Overflow
         | FailureKind::BadRequest
         | FailureKind::Network
@@ -220,7 +229,8 @@ fn http_date_secs(text: &str) -> Option<u64> {
 /// "try again in 0.3s", "in 20ms".
 fn wait_in_text(text: &str) -> Option<u64> {
     let rest = text.split("try again in ").nth(1)?;
-    let number: String = rest.chars().take_while(|letter| letter.is_ascii_digit() || *letter == '.').collect();
+    let number: String =
+        rest.chars().take_while(|letter| letter.is_ascii_digit() || *letter == '.').collect();
     let value: f64 = number.parse().ok()?;
     let unit = rest.get(number.len()..)?.trim_start();
     let ms = if unit.starts_with("ms") { value } else { value * 1000.0 };
@@ -251,8 +261,20 @@ mod tests {
     #[test]
     fn statuses_kinds_and_retries() {
         let table: &[(u16, Option<&str>, &str, FailureKind, Again)] = &[
-            (400, None, r#"{"error":{"message":"messages[3]: invalid"}}"#, FailureKind::BadRequest, Again::Never),
-            (400, None, r#"{"error":{"code":"context_length_exceeded"}}"#, FailureKind::Overflow, Again::Never),
+            (
+                400,
+                None,
+                r#"{"error":{"message":"messages[3]: invalid"}}"#,
+                FailureKind::BadRequest,
+                Again::Never,
+            ),
+            (
+                400,
+                None,
+                r#"{"error":{"code":"context_length_exceeded"}}"#,
+                FailureKind::Overflow,
+                Again::Never,
+            ),
             (401, None, "{}", FailureKind::Auth, Again::Never),
             (403, None, "no", FailureKind::Auth, Again::Never),
             (404, None, "no", FailureKind::BadRequest, Again::Never),

@@ -8,7 +8,12 @@ const CONNECT: Duration = Duration::from_secs(20);
 
 /// What we call ourselves.
 pub fn user_agent() -> String {
-    format!("open-interpreter/{} ({}; {})", env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH)
+    format!(
+        "open-interpreter/{} ({}; {})",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::OS,
+        std::env::consts::ARCH
+    )
 }
 
 /// A client to be: proxies of the environment are honoured.

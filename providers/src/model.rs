@@ -20,7 +20,10 @@ use crate::{chat, http, responses, retry};
 pub enum Heard {
     Event(ModelEvent),
     /// What came so far of this attempt is void; another follows after the wait.
-    Again { retry: Retry, why: Failure },
+    Again {
+        retry: Retry,
+        why: Failure,
+    },
 }
 
 /// A connection to one provider. Cheap to clone; nothing is opened before the first request.
@@ -117,9 +120,11 @@ impl Model {
             Wire::Chat => {
                 ("chat/completions", chat::encode(provider, request), Box::new(chat::Decode::new(provider)))
             }
-            Wire::Responses | Wire::Rehearsal => {
-                ("responses", responses::encode(provider, request), Box::new(responses::Decode::new(provider)))
-            }
+            Wire::Responses | Wire::Rehearsal => (
+                "responses",
+                responses::encode(provider, request),
+                Box::new(responses::Decode::new(provider)),
+            ),
         };
         let post = self
             .client()?
@@ -179,7 +184,8 @@ impl Model {
         if status.is_success() {
             return Ok(response);
         }
-        let after = response.headers().get(reqwest::header::RETRY_AFTER).and_then(|value| value.to_str().ok());
+        let after =
+            response.headers().get(reqwest::header::RETRY_AFTER).and_then(|value| value.to_str().ok());
         let after = after.map(str::to_string);
         let body = tokio::time::timeout(Duration::from_secs(10), response.text()).await;
         let body = body.ok().and_then(Result::ok).unwrap_or_default();
@@ -249,7 +255,9 @@ async fn send(heard: &mpsc::Sender<Heard>, events: &mut Vec<ModelEvent>) -> Resu
 
 fn escaped(text: &str) -> String {
     let keep = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    text.bytes().map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+    text.bytes()
+        .map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 /// Attempts so far, of requests that were refused and of streams that broke.
@@ -280,7 +288,12 @@ fn given_up(trouble: Trouble, retries: u32) -> Failure {
 }
 
 fn unheard() -> Failure {
-    Failure { kind: FailureKind::Internal, text: "nobody listens any more".into(), remedy: None, status: None }
+    Failure {
+        kind: FailureKind::Internal,
+        text: "nobody listens any more".into(),
+        remedy: None,
+        status: None,
+    }
 }
 
 fn no_script() -> Failure {

@@ -25,7 +25,10 @@ impl Rehearsal {
     /// Plays the next turn.
     pub(crate) async fn say(&self, heard: &mpsc::Sender<Heard>) -> Result<(), Failure> {
         let at = self.at.fetch_add(1, Ordering::Relaxed);
-        let turn = self.script.turn(at).ok_or_else(|| failure(format!("the script has {at} turns and no further")))?;
+        let turn = self
+            .script
+            .turn(at)
+            .ok_or_else(|| failure(format!("the script has {at} turns and no further")))?;
         self.play(turn, at, heard).await.map_err(|_| failure("nobody listens any more".into()))
     }
 

@@ -21,6 +21,8 @@ pub(crate) fn wait(again: Again, attempt: u32) -> Option<Duration> {
 
 /// Some part of `span`, different from one process and moment to the next.
 fn jitter(span: u64) -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |since| since.subsec_nanos());
     u64::from(now ^ std::process::id().rotate_left(16)) % span.max(1)
 }

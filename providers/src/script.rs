@@ -113,7 +113,11 @@ impl ToolMap {
             ("shell", "bash", &[("command", "command")]),
             ("read", "read_file", &[("path", "path")]),
             ("write", "write_file", &[("path", "path"), ("content", "content")]),
-            ("edit", "edit_file", &[("path", "path"), ("old", "old_text"), ("new", "new_text"), ("all", "replace_all")]),
+            (
+                "edit",
+                "edit_file",
+                &[("path", "path"), ("old", "old_text"), ("new", "new_text"), ("all", "replace_all")],
+            ),
             ("patch", "apply_patch", &[("input", "patch")]),
         ];
         let owned = |pairs: &[(&str, &str)]| {

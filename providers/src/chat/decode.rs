@@ -121,7 +121,8 @@ impl Decoder for Decode {
     }
 
     fn end(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), Trouble> {
-        let said = self.anything || !self.calls.is_empty() || !self.reasoning.is_empty() || !self.refusal.is_empty();
+        let said =
+            self.anything || !self.calls.is_empty() || !self.reasoning.is_empty() || !self.refusal.is_empty();
         if self.finish.is_none() && !(self.done && said) {
             let text = if said { "the stream broke off before its end mark" } else { "the answer was empty" };
             return Err(Trouble::broken(text));
@@ -145,7 +146,9 @@ fn tokens(usage: &Value) -> Tokens {
     let count = |place: &str| usage.pointer(place).and_then(Value::as_u64).unwrap_or(0);
     Tokens {
         input: count("/prompt_tokens"),
-        cached: count("/prompt_tokens_details/cached_tokens").max(count("/prompt_cache_hit_tokens")).max(count("/cached_tokens")),
+        cached: count("/prompt_tokens_details/cached_tokens")
+            .max(count("/prompt_cache_hit_tokens"))
+            .max(count("/cached_tokens")),
         cache_write: count("/prompt_tokens_details/cache_creation_tokens"),
         output: count("/completion_tokens"),
         reasoning: count("/completion_tokens_details/reasoning_tokens"),

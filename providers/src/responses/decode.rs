@@ -63,8 +63,10 @@ impl Decode {
     }
 
     fn reasoning(&mut self, at: u64, item: &Value, events: &mut Vec<ModelEvent>) {
-        let parts = ["summary", "content"].iter().filter_map(|name| item.get(*name)).filter_map(Value::as_array);
-        let text: Vec<&str> = parts.flatten().map(|part| string(part, "text")).filter(|text| !text.is_empty()).collect();
+        let parts =
+            ["summary", "content"].iter().filter_map(|name| item.get(*name)).filter_map(Value::as_array);
+        let text: Vec<&str> =
+            parts.flatten().map(|part| string(part, "text")).filter(|text| !text.is_empty()).collect();
         let text = text.join("\n");
         if !self.streamed.contains(&at) && !text.is_empty() {
             events.push(ModelEvent::Thought(text.clone()));

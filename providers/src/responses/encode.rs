@@ -78,7 +78,9 @@ fn message(provider: &Provider, message: &Message, out: &mut Vec<Value>) {
             }
             Part::Image { mime, data } => content.push(image(mime, &data.0)),
             Part::Thought(thought) if thought.provider == provider.id => {
-                out.extend(thought.sealed.as_ref().and_then(|sealed| serde_json::from_str::<Value>(&sealed.0).ok()));
+                out.extend(
+                    thought.sealed.as_ref().and_then(|sealed| serde_json::from_str::<Value>(&sealed.0).ok()),
+                );
             }
             Part::Call(call) if call.spoken == Spoken::Native => {
                 flush(role, &mut content, out);
@@ -118,7 +120,9 @@ fn result(part: &Part) -> Option<Value> {
         })
         .collect();
     let output = if plain {
-        let texts = parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text.as_str()) } else { None });
+        let texts = parts
+            .iter()
+            .filter_map(|part| if let Part::Text(text) = part { Some(text.as_str()) } else { None });
         Value::String(texts.collect::<Vec<_>>().join("\n"))
     } else {
         Value::Array(list)

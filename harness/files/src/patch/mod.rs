@@ -1,0 +1,7 @@
+//! The patch format that many models were trained on: parsed leniently, applied strictly.
+
+mod apply;
+mod parse;
+
+pub(crate) use apply::apply;
+pub use parse::parse;

@@ -1,0 +1,221 @@
+//! Paths as a model names them, found on disk: relative to cwd, links followed, inside or outside of the roots.
+
+use std::path::{Component, Path, PathBuf};
+
+use protocol::Outcome;
+
+/// Links in a row that are followed.
+const LINKS: usize = 40;
+
+/// The folders of a session.
+#[derive(Clone, Debug)]
+pub struct Roots {
+    cwd: PathBuf,
+    /// With links resolved, so that a real path can be compared.
+    real: Vec<PathBuf>,
+}
+
+/// A path that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Absolute, as it was named.
+    pub shown: PathBuf,
+    /// Where reading and writing go: links followed.
+    pub real: PathBuf,
+    /// Whether `real` lies inside of a root.
+    pub inside: bool,
+}
+
+impl Roots {
+    pub fn new(cwd: PathBuf, extra: Vec<PathBuf>) -> Self {
+        let mut real: Vec<PathBuf> = Vec::new();
+        for root in std::iter::once(&cwd).chain(&extra) {
+            real.push(root.canonicalize().unwrap_or_else(|_| root.clone()));
+        }
+        Self { cwd, real }
+    }
+
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// Finds a path. It need not exist; its parent folders need not either.
+    ///
+    /// Errors: an outcome for the model, for an empty path, a NUL in it, or links in a circle.
+    pub fn resolve(&self, path: &str) -> Result<Place, Outcome> {
+        let named = self.absolute(path)?;
+        let shown = nearest(&normal(&named));
+        let real = follow(&shown).ok_or_else(|| fail(path, "its links lead in a circle"))?;
+        let inside = self.real.iter().any(|root| real.starts_with(root));
+        Ok(Place { shown, real, inside })
+    }
+
+    fn absolute(&self, path: &str) -> Result<PathBuf, Outcome> {
+        let path = path.trim_matches('\n');
+        let path = path.strip_prefix("file://").unwrap_or(path);
+        if path.trim().is_empty() {
+            return Err(fail(path, "the path is empty"));
+        }
+        if path.contains('\0') {
+            return Err(fail("path", "it holds a NUL character"));
+        }
+        if let Some(rest) = path.strip_prefix("~/") {
+            if let Some(home) = std::env::home_dir() {
+                return Ok(home.join(rest));
+            }
+        }
+        Ok(self.cwd.join(path))
+    }
+}
+
+fn fail(path: &str, why: &str) -> Outcome {
+    Outcome::Failed { why: protocol::IoWhy::NotFound, path: None, text: format!("{path}: {why}") }
+}
+
+/// Without `.` and `..`, by name alone: what a person means by a path they see.
+fn normal(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => out.push(part),
+        }
+    }
+    out
+}
+
+/// Follows links, also those of folders, as far as the path exists; the rest is kept as named.
+fn follow(path: &Path) -> Option<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS {
+        if let Ok(real) = path.canonicalize() {
+            return Some(real);
+        }
+        // It does not exist, or is a link to nothing: then the link's target is what would be made.
+        match std::fs::read_link(&path) {
+            Ok(target) => {
+                let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+                path = normal(&folder.join(target));
+            }
+            Err(_) => {
+                let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Some(path) };
+                if std::fs::symlink_metadata(&path).is_ok() {
+                    // It is there and cannot be resolved: not for us to judge.
+                    return Some(path);
+                }
+                return Some(follow(folder)?.join(name));
+            }
+        }
+    }
+    None
+}
+
+/// The path itself, or the one neighbour that differs only in kinds of spaces or in the form of accents.
+fn nearest(path: &Path) -> PathBuf {
+    if std::fs::symlink_metadata(path).is_ok() {
+        return path.to_path_buf();
+    }
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return path.to_path_buf();
+    };
+    let folder = if folder.as_os_str().is_empty() || folder == Path::new("/") {
+        folder.to_path_buf()
+    } else {
+        nearest(folder)
+    };
+    let wanted = folded(name);
+    let Ok(entries) = std::fs::read_dir(&folder) else { return folder.join(name) };
+    let mut near = entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_str().is_some_and(|other| folded(other) == wanted));
+    match (near.next(), near.next()) {
+        (Some(only), None) => only.path(),
+        _ => folder.join(name),
+    }
+}
+
+/// A name as the eye sees it: every space a plain one, accents as letters with marks taken apart.
+fn folded(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for letter in name.chars() {
+        match letter {
+            '\u{a0}' | '\u{202f}' | '\u{2007}' | '\u{3000}' | '\u{2000}'..='\u{200a}' => out.push(' '),
+            '\u{200b}' | '\u{feff}' => {}
+            other => match accents(other) {
+                Some((base, mark)) => out.extend([base, mark]),
+                None => out.push(other),
+            },
+        }
+    }
+    out
+}
+
+/// The common Latin letters with one mark, taken apart as file systems of Apple's store them.
+fn accents(letter: char) -> Option<(char, char)> {
+    const ROWS: &[(char, &str, &str)] = &[
+        ('\u{300}', "AEIOUaeiouNn", "ÀÈÌÒÙàèìòùǸǹ"),
+        ('\u{301}', "AEIOUYaeiouyCcLlNnRrSsZz", "ÁÉÍÓÚÝáéíóúýĆćĹĺŃńŔŕŚśŹź"),
+        ('\u{302}', "AEIOUaeiou", "ÂÊÎÔÛâêîôû"),
+        ('\u{303}', "ANOano", "ÃÑÕãñõ"),
+        ('\u{308}', "AEIOUaeiouy", "ÄËÏÖÜäëïöüÿ"),
+        ('\u{30a}', "AUau", "ÅŮåů"),
+        ('\u{327}', "CScs", "ÇŞçş"),
+        ('\u{30c}', "CDENRSTZcdenrstz", "ČĎĚŇŘŠŤŽčďěňřšťž"),
+    ];
+    ROWS.iter().find_map(|(mark, bases, letters)| {
+        let at = letters.chars().position(|other| other == letter)?;
+        Some((bases.chars().nth(at)?, *mark))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn paths_links_and_borders() {
+        let base = tempfile::tempdir().unwrap();
+        let (work, other) = (base.path().join("w"), base.path().join("o"));
+        std::fs::create_dir_all(work.join("sub")).unwrap();
+        std::fs::create_dir_all(&other).unwrap();
+        std::fs::write(work.join("a"), "").unwrap();
+        symlink("a", work.join("l1")).unwrap();
+        symlink("l1", work.join("l2")).unwrap();
+        symlink(&other, work.join("out")).unwrap();
+        symlink("new", work.join("dangling")).unwrap();
+        symlink("loop", work.join("loop")).unwrap();
+        let roots = Roots::new(work.clone(), vec![]);
+        let real = work.canonicalize().unwrap();
+        let place = |path: &str| roots.resolve(path).unwrap();
+        assert_eq!(place("l2").real, real.join("a"));
+        assert_eq!(place("l2").shown, work.join("l2"));
+        assert_eq!(place("sub/../a").real, real.join("a"));
+        assert_eq!(place("new/deep/x").real, real.join("new/deep/x"));
+        assert_eq!(place("dangling").real, real.join("new"));
+        assert!(place("l2").inside && place("dangling").inside);
+        assert!(!place("out/x").inside && !place("../x").inside && !place("/etc/passwd").inside);
+        assert!(roots.resolve("").is_err() && roots.resolve("loop/x").is_err());
+    }
+
+    #[test]
+    fn one_near_name_is_found_and_the_exact_one_wins() {
+        let base = tempfile::tempdir().unwrap();
+        let work = base.path();
+        std::fs::write(work.join("Shot 1\u{202f}PM.txt"), "").unwrap();
+        std::fs::write(work.join("cafe\u{301}.txt"), "").unwrap();
+        std::fs::write(work.join("twin a"), "").unwrap();
+        std::fs::write(work.join("twin\u{a0}a"), "").unwrap();
+        let roots = Roots::new(work.to_path_buf(), vec![]);
+        let name = |path: &str| {
+            roots.resolve(path).unwrap().shown.file_name().unwrap().to_str().unwrap().to_string()
+        };
+        assert_eq!(name("Shot 1 PM.txt"), "Shot 1\u{202f}PM.txt");
+        assert_eq!(name("café.txt"), "cafe\u{301}.txt");
+        assert_eq!(name("twin a"), "twin a");
+        assert_eq!(name("no such"), "no such");
+    }
+}
