@@ -1,6 +1,6 @@
 //! May this be done? Allow, ask or deny, from values alone. The sandbox is the wall; this is who is asked.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use files::FileEdit;
 use protocol::{Action, Approval, Choice, Decliner, Grant, Network, Sandbox, Settings};
@@ -15,8 +15,6 @@ pub(crate) struct Case<'a> {
     pub(crate) can_ask: bool,
     /// Whether the wall is good enough to run a command in; the reason when not.
     pub(crate) wall: Result<(), String>,
-    /// Paths in the roots that only a person may change.
-    pub(crate) guarded: &'a [PathBuf],
     /// Scopes allowed for this session or for good.
     pub(crate) granted: &'a [String],
 }
@@ -60,7 +58,7 @@ fn edit(case: &Case) -> Verdict {
     if case.settings.mode == "plan" {
         return policy("the session is in plan mode, in which nothing is changed");
     }
-    let guarded = case.edits.iter().flat_map(touched).find(|path| is_guarded(case.guarded, path));
+    let guarded = case.edits.iter().flat_map(touched).find(|path| is_guarded(path));
     if let Some(path) = guarded {
         return ask(case, format!("{} is protected: what stands there can run commands", path.display()), None);
     }
@@ -92,11 +90,11 @@ fn touched(edit: &FileEdit) -> Vec<&Path> {
     paths
 }
 
-/// A protected path, something in it, or a hook or configuration of any repository.
-fn is_guarded(guarded: &[PathBuf], path: &Path) -> bool {
-    let in_git = path.components().any(|part| part.as_os_str() == ".git");
-    let settings = path.components().any(|part| part.as_os_str() == ".openinterpreter");
-    in_git || settings || guarded.iter().any(|guard| path.starts_with(guard))
+/// Something of a repository's own, or settings of agents and editors, at any depth.
+fn is_guarded(path: &Path) -> bool {
+    const NAMES: &[&str] =
+        &[".git", ".openinterpreter", ".agents", ".codex", ".claude", ".vscode", ".idea", ".mcp.json"];
+    path.components().any(|part| part.as_os_str().to_str().is_some_and(|name| NAMES.contains(&name)))
 }
 
 #[cfg(unix)]
@@ -277,7 +275,6 @@ mod tests {
                 trusted: self.trusted,
                 can_ask: true,
                 wall: self.wall.clone(),
-                guarded: &[],
                 granted: &self.granted,
             })
         }
@@ -331,10 +328,10 @@ mod tests {
     #[test]
     fn settings_and_hooks_are_guarded_at_any_depth() {
         for path in ["/w/.git/hooks/x", "/w/sub/.git/config", "/w/.openinterpreter/config.toml"] {
-            assert!(is_guarded(&[], Path::new(path)), "{path}");
+            assert!(is_guarded(Path::new(path)), "{path}");
         }
-        assert!(!is_guarded(&[], Path::new("/w/src/git.rs")));
-        assert!(is_guarded(&["/w/.mcp.json".into()], Path::new("/w/.mcp.json")));
+        assert!(!is_guarded(Path::new("/w/src/git.rs")));
+        assert!(is_guarded(Path::new("/w/.mcp.json")) && !is_guarded(Path::new("/w/.gitignore")));
     }
 
     #[test]

@@ -4,12 +4,12 @@
 mod approve;
 mod client;
 mod clock;
-pub mod context;
+mod context;
 mod desk;
 mod engine;
 mod host;
 mod ids;
-pub mod journal;
+mod journal;
 mod known;
 mod limits;
 mod lobby;
@@ -24,3 +24,8 @@ mod undo;
 
 pub use engine::{Engine, House};
 pub use setup::{Resolved, Setup};
+
+/// Names and words of the harnesses, in the order of the pickers.
+pub fn harnesses() -> Vec<(&'static str, &'static str)> {
+    dialect::harnesses().iter().map(|harness| (harness.spec().name, harness.spec().about)).collect()
+}

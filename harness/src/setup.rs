@@ -42,8 +42,6 @@ pub struct Resolved {
     pub writable_roots: Vec<PathBuf>,
     /// Paths that commands may neither read nor write.
     pub hidden: Vec<PathBuf>,
-    /// Paths inside the roots that commands may read but not write.
-    pub guarded: Vec<PathBuf>,
     /// The whole environment of commands, scrubbed.
     pub env: Vec<(String, String)>,
     /// The lowest level of the wall that may run a command.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 macro_rules! id {
     ($($(#[$doc:meta])* $name:ident($of:ty);)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(transparent)]
         pub struct $name(pub $of);
 

@@ -117,3 +117,23 @@ pub struct Snapshot {
     pub plan: Plan,
     pub usage: Usage,
 }
+
+impl std::fmt::Display for Approval {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Approval::Untrusted => "untrusted",
+            Approval::OnRequest => "on-request",
+            Approval::Never => "never",
+        })
+    }
+}
+
+impl std::fmt::Display for Sandbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Sandbox::ReadOnly => "read-only",
+            Sandbox::WorkspaceWrite => "workspace-write",
+            Sandbox::FullAccess => "danger-full-access",
+        })
+    }
+}

@@ -1,1 +1,5 @@
-fn main() {}
+//! `interpreter`.
+
+fn main() -> std::process::ExitCode {
+    server::main(std::env::args_os())
+}

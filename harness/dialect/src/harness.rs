@@ -63,7 +63,10 @@ pub enum Moment {
     /// A background command ended since the last request.
     TaskEnded { task: Task, output: String },
     /// The session goes on after its process was ended in the middle of a turn.
-    Resumed,
+    Resumed {
+        /// Files of calls that were cut off, which are not as they were before them.
+        changed: Vec<FilePath>,
+    },
     /// The person took back edits of an earlier turn.
     Undone { files: Vec<FilePath> },
 }

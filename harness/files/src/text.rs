@@ -85,11 +85,6 @@ impl Text {
         &self.shown
     }
 
-    /// Whether the bytes are UTF-8 or UTF-16, and so hold any character.
-    pub(crate) fn line_end_near(&self, at: usize) -> &'static str {
-        self.kind_near(at).text()
-    }
-
     /// The line end of the line around `at`, or of its neighbours; of new files LF.
     fn kind_near(&self, at: usize) -> LineEnd {
         if self.ends.is_empty() {

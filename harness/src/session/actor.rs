@@ -8,7 +8,7 @@ use std::sync::Arc;
 use dialect::Frame;
 use link::Outlet;
 use protocol::{
-    Answer, AskId, Board, CanAsk, ClientId, Content, Entry, Event, EventKind, ItemId, Json, SessionId, Settings,
+    Answer, AskId, Board, CanAsk, ClientId, Content, Entry, Event, EventKind, FilePath, ItemId, Json, SessionId, Settings,
     Snapshot, Task, TurnEnd, TurnId,
 };
 use tokio::sync::{mpsc, oneshot, watch};
@@ -46,7 +46,8 @@ pub(crate) struct Actor {
     pub(super) frame: Option<Frame>,
     /// What the model was last told of its permissions.
     pub(super) told: Option<Settings>,
-    pub(super) resumed: bool,
+    /// After a crash in a turn: files of interrupted calls that are not as they were.
+    pub(super) resumed: Option<Vec<FilePath>>,
     pub(super) undo: UndoStack,
     pub(super) followers: Vec<(ClientId, Outlet)>,
     pub(super) orders: mpsc::Receiver<ToActor>,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use files::{Roots, Watch};
 use link::Outlet;
 use protocol::{
-    Board, ClientId, Done, Down, Event, EventKind, Item, ItemKind, Keep, Level, Notice, Open, Origin, Past,
+    Board, ClientId, Digest, Done, Down, Event, EventKind, FilePath, Item, ItemKind, Keep, Level, Notice, Open, Origin, Past,
     Refusal, SessionId, SessionInfo, Settings,
 };
 use tokio::sync::{mpsc, watch};
@@ -140,13 +140,9 @@ impl Opening {
     async fn replay(&self) {
         let session = self.id.clone();
         let outlet = self.outlet.clone();
-        let told = self
-            .shared
-            .store
-            .items(&self.id, |items: Vec<Item>| {
-                outlet.push(Down::Past { session: session.clone(), items, last: false });
-            })
-            .await;
+        let (to, name) = (outlet.clone(), session.clone());
+        let page = move |items: Vec<Item>| to.push(Down::Past { session: name.clone(), items, last: false });
+        let told = self.shared.store.items(&self.id, page).await;
         if let Err(error) = told {
             let items = Vec::new();
             outlet.push(Down::Event(notice_event(&session, format!("the transcript broke off: {error}"))));
@@ -168,6 +164,7 @@ impl Opening {
             known: Arc::clone(&known),
             tasks: Arc::new(Tasks::default()),
             ended,
+            guarded: Arc::default(),
             store: self.shared.store.clone(),
             watch: Arc::new(Mutex::new(Watch::new(folders.clone()))),
             cwd,
@@ -204,7 +201,7 @@ impl Opening {
             granted,
             frame: None,
             told: None,
-            resumed: false,
+            resumed: None,
             undo: Vec::new(),
             followers: vec![(self.client.clone(), self.outlet.clone())],
             orders,
@@ -240,7 +237,8 @@ impl Actor {
 
     /// Goes on where the journal ends: nothing open stays open, every call gets its result.
     async fn take_up(&mut self, loaded: Loaded, known: &Known) {
-        let next = &loaded.next;
+        let next = loaded.next;
+        let mut changed = Vec::new();
         self.ids = Arc::new(Ids::after(next.turn, next.item, next.ask, next.entry, next.task));
         self.entries = loaded.entries;
         self.frame = loaded.frame;
@@ -257,13 +255,17 @@ impl Actor {
         );
         self.told = loaded.settings.filter(|_| was_told);
         if let Some(turn) = loaded.unfinished {
-            self.resumed = true;
             for begun in loaded.open_calls {
+                changed.extend(since_changed(&begun.before).await);
                 self.end_interrupted(&turn, begun).await;
+            }
+            for path in &changed {
+                known.forget(path);
             }
             self.pair().await;
             let usage = self.snapshot().map(|snapshot| snapshot.usage.clone()).unwrap_or_default();
             self.write(Record::TurnEnded { turn, end: protocol::TurnEnd::Cancelled, usage }).await;
+            self.resumed = Some(changed);
         } else {
             self.pair().await;
         }
@@ -314,6 +316,18 @@ impl Actor {
     }
 }
 
+/// The files of an interrupted call that are not as they were before it.
+async fn since_changed(before: &[(FilePath, Option<Digest>)]) -> Vec<FilePath> {
+    let mut changed = Vec::new();
+    for (path, digest) in before {
+        let now = crate::desk::read_disk(path.as_path()).await.ok().flatten();
+        if now.as_deref().map(files::digest) != *digest {
+            changed.push(path.clone());
+        }
+    }
+    changed
+}
+
 /// The session's folders, cwd first, each once.
 fn folders(cwd: &std::path::Path, open: &Open) -> Vec<PathBuf> {
     let mut folders = vec![cwd.to_path_buf()];
@@ -326,14 +340,24 @@ fn folders(cwd: &std::path::Path, open: &Open) -> Vec<PathBuf> {
     folders
 }
 
+/// The mode whose halves were set apart.
+const CUSTOM: &str = "custom";
+
 /// Stored settings as choices.
 fn stored_options(settings: &Settings) -> Vec<(String, String)> {
     let mut options = vec![
         ("provider".to_string(), settings.provider.clone()),
         ("model".to_string(), settings.model.clone()),
         ("harness".to_string(), settings.harness.clone()),
-        ("mode".to_string(), settings.mode.clone()),
     ];
+    // Halves that were set apart have no common name.
+    match settings.mode.as_str() {
+        CUSTOM => options.extend([
+            ("sandbox_mode".to_string(), settings.sandbox.to_string()),
+            ("approval_policy".to_string(), settings.approval.to_string()),
+        ]),
+        mode => options.push(("mode".to_string(), mode.to_string())),
+    }
     options.extend(settings.effort.clone().map(|effort| ("effort".to_string(), effort)));
     options
 }

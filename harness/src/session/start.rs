@@ -52,7 +52,7 @@ impl Actor {
         let (sender, proposals) = mpsc::channel(limits::PROPOSALS);
         let token = CancellationToken::new();
         let steering = Arc::new(Steering::default());
-        let moments = if std::mem::take(&mut self.resumed) { vec![Moment::Resumed] } else { Vec::new() };
+        let moments = self.resumed.take().map(|changed| Moment::Resumed { changed }).into_iter().collect();
         let shared = Arc::clone(&self.shared);
         let make = Turn {
             id: id.clone(),

@@ -8,7 +8,7 @@ pub(crate) mod look;
 pub(crate) mod run;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use files::{Roots, Watch};
 use protocol::{Decliner, Outcome, SessionId, Task};
@@ -34,6 +34,8 @@ pub(crate) struct Means {
     pub(crate) tasks: Arc<Tasks>,
     /// Where background commands say that they ended.
     pub(crate) ended: mpsc::Sender<Task>,
+    /// What commands may not change in the folders, found with the first command.
+    pub(crate) guarded: Arc<OnceLock<Vec<PathBuf>>>,
     pub(crate) store: Store,
     /// What commands change in the folders.
     pub(crate) watch: Arc<Mutex<Watch>>,

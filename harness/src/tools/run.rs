@@ -36,6 +36,7 @@ pub(crate) async fn run(bench: &Bench<'_>, item: &ItemId, action: &Action, walle
         return Ran { outcome: broken(text), changed: Vec::new() };
     }
     let watch = watcher(bench, walled).await;
+    find_guarded(bench, walled).await;
     let started = Instant::now();
     let running = match sandbox::start(bench.wall, spec(bench, command, &cwd, walled)) {
         Ok(running) => running,
@@ -80,12 +81,7 @@ fn spec(bench: &Bench<'_>, command: &str, cwd: &std::path::Path, walled: Walled)
     roots.extend(resolved.writable_roots.iter().cloned());
     let mut env = resolved.env.clone();
     env.push(("INTERPRETER_SESSION_ID".into(), bench.means.session.0.clone()));
-    let level = match sandbox {
-        Sandbox::FullAccess => "none",
-        Sandbox::ReadOnly => "read-only",
-        Sandbox::WorkspaceWrite => "workspace-write",
-    };
-    env.push(("INTERPRETER_SANDBOX".into(), level.into()));
+    env.push(("INTERPRETER_SANDBOX".into(), sandbox.to_string()));
     Spec {
         argv: vec!["bash".into(), "-c".into(), command.into()],
         cwd: cwd.to_path_buf(),
@@ -94,7 +90,7 @@ fn spec(bench: &Bench<'_>, command: &str, cwd: &std::path::Path, walled: Walled)
             sandbox,
             network: resolved.settings.network,
             roots,
-            guarded: resolved.guarded.clone(),
+            guarded: bench.means.guarded.get().cloned().unwrap_or_default(),
             hidden: resolved.hidden.clone(),
         },
     }
@@ -222,6 +218,20 @@ async fn watcher(bench: &Bench<'_>, walled: Walled) -> Option<Arc<Mutex<Watch>>>
     let looking = Arc::clone(&watch);
     tokio::task::spawn_blocking(move || lock(&looking).before()).await.ok()?;
     Some(watch)
+}
+
+/// What the wall must hold inside of the folders, looked for once.
+async fn find_guarded(bench: &Bench<'_>, walled: Walled) {
+    if walled == Walled::Outside || bench.resolved.settings.sandbox != Sandbox::WorkspaceWrite {
+        return;
+    }
+    let (found, folders) = (Arc::clone(&bench.means.guarded), bench.means.folders.clone());
+    let extra = bench.resolved.writable_roots.clone();
+    // A search that broke off leaves it to the next command.
+    let _ = tokio::task::spawn_blocking(move || {
+        found.get_or_init(|| folders.iter().chain(&extra).flat_map(|root| sandbox::guarded_in(root)).collect());
+    })
+    .await;
 }
 
 async fn changes(watch: Arc<Mutex<Watch>>) -> Vec<FileEdit> {

@@ -157,7 +157,6 @@ impl Turn {
             trusted: live.resolved.trusted,
             can_ask: self.asks != CanAsk::Nothing,
             wall: self.wall_holds(live),
-            guarded: &live.resolved.guarded,
             granted: &self.granted,
         });
         let (why, choices, walled) = match verdict {

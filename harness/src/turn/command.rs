@@ -1,7 +1,7 @@
 //! The engine's own commands, which every face sends as a prompt: /compact, /undo, /status.
 
 use protocol::{
-    Change, Content, Entry, Failure, FailureKind, FilePath, Item, ItemId, ItemKind, Outcome, Sandbox,
+    Change, Content, Entry, Failure, FailureKind, FilePath, Item, ItemId, ItemKind, Outcome,
     SlashCommand, Stage, TurnId,
 };
 
@@ -196,17 +196,12 @@ impl Turn {
     fn status(&self) -> String {
         let live = self.live();
         let settings = &live.resolved.settings;
-        let sandbox = match settings.sandbox {
-            Sandbox::ReadOnly => "read-only",
-            Sandbox::WorkspaceWrite => "workspace-write",
-            Sandbox::FullAccess => "danger-full-access",
-        };
         let mut lines = vec![
             format!("session: {}", self.means.session),
             format!("folder: {}", self.means.cwd.display()),
             format!("model: {} at {}", settings.model, settings.provider),
             format!("harness: {}", settings.harness),
-            format!("mode: {} (sandbox {sandbox}, approval {})", settings.mode, approval(settings)),
+            format!("mode: {} (sandbox {}, approval {})", settings.mode, settings.sandbox, settings.approval),
             format!("trusted: {}", if live.resolved.trusted { "yes" } else { "no; `interpreter trust` trusts this project" }),
             format!("wall: {}", self.wall.level),
         ];
@@ -217,14 +212,6 @@ impl Turn {
             lines.push(format!("remedy: {remedy}"));
         }
         lines.iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
-    }
-}
-
-fn approval(settings: &protocol::Settings) -> &'static str {
-    match settings.approval {
-        protocol::Approval::Untrusted => "untrusted",
-        protocol::Approval::OnRequest => "on-request",
-        protocol::Approval::Never => "never",
     }
 }
 

@@ -1,1 +1,5 @@
-fn main() {}
+//! `i`: the terminal chat, by a short name.
+
+fn main() -> std::process::ExitCode {
+    server::main(std::env::args_os())
+}

@@ -67,12 +67,17 @@ pub(super) fn notes(moment: &Moment, context: &Context) -> Vec<Note> {
             let text = format!("Background command {} ({}) ended: {end}.\n{output}", task.id, task.command);
             vec![note(NoteWhy::TaskEnded, text)]
         }
-        Moment::Resumed => vec![note(
-            NoteWhy::Resume,
-            "The session was interrupted and goes on now. What ran when it stopped may have happened or not, and files \
-             may have changed: check before you rely on them."
-                .into(),
-        )],
+        Moment::Resumed { changed } => {
+            let mut text = String::from(
+                "The session was interrupted and goes on now. What ran when it stopped may have happened or not, and \
+                 files may have changed: check before you rely on them.",
+            );
+            if !changed.is_empty() {
+                let names: Vec<&str> = changed.iter().map(|file| file.0.as_str()).collect();
+                text += &format!(" Changed since before the interrupted call: {}.", names.join(", "));
+            }
+            vec![note(NoteWhy::Resume, text)]
+        }
         Moment::Undone { files } => {
             let names: Vec<&str> = files.iter().map(|file| file.0.as_str()).collect();
             let text = format!("The user took back your changes in: {}. Read them again before you edit.", names.join(", "));

@@ -1,0 +1,16 @@
+//! Sessions on disk: one file of lines each, and the bytes of edited files beside them.
+//!
+//! It knows records and files; it knows no turn and no face. The session's actor writes, openings read.
+
+mod line;
+mod load;
+mod pair;
+mod record;
+mod store;
+mod writer;
+
+pub use load::{Begun, Loaded};
+pub use pair::pair_up;
+pub use record::{Record, VERSION};
+pub use store::Store;
+pub use writer::Journal;

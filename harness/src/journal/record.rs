@@ -1,0 +1,126 @@
+//! What a line of a journal can say. A field is only ever added, with a default.
+
+use dialect::Frame;
+use protocol::{
+    Action, CallId, Captured, Cause, Digest, Entry, FilePath, Item, ItemId, ItemKind, Outcome, SessionId, Settings,
+    Task, TurnEnd, TurnId, Usage,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::undo::UndoEdit;
+
+/// The version of the format.
+pub const VERSION: u32 = 1;
+/// What is kept of one output inside of an item; the conversation has its own copy.
+const OUTPUT_BYTES: usize = 32 * 1024;
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "body", rename_all = "snake_case")]
+pub enum Record {
+    Head {
+        version: u32,
+        program: String,
+        session: SessionId,
+        cwd: FilePath,
+        roots: Vec<FilePath>,
+    },
+    Settings(Settings),
+    /// The facts of the prompt that stay fixed.
+    Frame(Box<Frame>),
+    TurnBegan {
+        turn: TurnId,
+        cause: Cause,
+    },
+    /// For the model.
+    Entry(Entry),
+    /// For people; only finished ones.
+    Item(Item),
+    /// Ahead of an effect: what is about to run, and the files as they were.
+    Begun {
+        call: CallId,
+        item: ItemId,
+        action: Action,
+        before: Vec<(FilePath, Option<Digest>)>,
+    },
+    Granted {
+        scope: String,
+    },
+    /// The whole new conversation.
+    Compacted {
+        item: ItemId,
+        entries: Vec<Entry>,
+    },
+    Task(Task),
+    /// Edits that can be taken back.
+    Edited {
+        turn: TurnId,
+        edits: Vec<UndoEdit>,
+    },
+    /// A turn's edits were taken back.
+    Undone {
+        turn: TurnId,
+    },
+    TurnEnded {
+        turn: TurnId,
+        end: TurnEnd,
+        usage: Usage,
+    },
+    Title(String),
+}
+
+impl Record {
+    /// Whether a reader that does not know the kind must not go on with the session.
+    pub(crate) fn must(&self) -> bool {
+        match self {
+            Record::Entry(_) | Record::Compacted { .. } => true,
+            Record::Head { .. }
+            | Record::Settings(_)
+            | Record::Frame(_)
+            | Record::TurnBegan { .. }
+            | Record::Item(_)
+            | Record::Begun { .. }
+            | Record::Granted { .. }
+            | Record::Task(_)
+            | Record::Edited { .. }
+            | Record::Undone { .. }
+            | Record::TurnEnded { .. }
+            | Record::Title(_) => false,
+        }
+    }
+
+    /// Whether a session that has only such lines was never used.
+    pub(crate) fn is_preface(&self) -> bool {
+        matches!(self, Record::Head { .. } | Record::Settings(_))
+    }
+
+    /// With outputs cut to what is kept for people.
+    pub(crate) fn capped(mut self) -> Self {
+        if let Record::Item(Item { kind: ItemKind::Act(act), .. }) = &mut self {
+            match &mut act.outcome {
+                Some(Outcome::Ran { output, .. }) => cap(output),
+                Some(Outcome::Read { body: protocol::ReadBody::Lines { text, .. }, .. } | Outcome::Fetched { text, .. }) => {
+                    let end = text.floor_char_boundary(OUTPUT_BYTES);
+                    text.truncate(end);
+                }
+                _ => {}
+            }
+        }
+        self
+    }
+}
+
+fn cap(output: &mut Captured) {
+    let half = OUTPUT_BYTES / 2;
+    let whole = output.head.len() + output.tail.len();
+    if whole <= OUTPUT_BYTES {
+        return;
+    }
+    if output.omitted == 0 {
+        output.tail = output.head.split_off(output.head.floor_char_boundary(half));
+    }
+    output.head.truncate(output.head.floor_char_boundary(half));
+    let from = output.tail.ceil_char_boundary(output.tail.len().saturating_sub(half));
+    output.tail.drain(..from);
+    output.omitted = output.bytes.saturating_sub((output.head.len() + output.tail.len()) as u64).max(1);
+}

@@ -1,0 +1,132 @@
+//! `interpreter exec`.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::process::ExitCode;
+
+use face_exec::{Color, Exec, Format, Start};
+use harness::Setup;
+use protocol::{Content, FilePath, Json, Keep, SessionId};
+
+use super::{input, shared};
+use crate::cli::{ColorArg, ExecArgs, ExecFlags, ExecSub, complain};
+use crate::config::{Config, Tolerance, is_trusted, project_root};
+use crate::house;
+
+pub(crate) fn run(args: ExecArgs) -> Result<ExitCode, String> {
+    let ExecArgs { prompt, shared: flags, run, command } = args;
+    let cwd = shared::folder(&flags)?;
+    let (start, argument) = start(prompt, command)?;
+    let schema = run.output_schema.as_deref().map(schema).transpose()?;
+    let mut content = input::images(&flags.image, &cwd)?;
+    content.push(Content::Text(input::prompt(argument.as_deref())?));
+    let roots = shared::roots(&flags, &cwd)?;
+    let mut options = shared::options(&flags);
+    options.retain(|(id, _)| id != "approval_policy");
+    options.push(("approval_policy".into(), "never".into()));
+    let runtime = house::runtime()?;
+    let code = runtime.block_on(async {
+        let mut config = shared::config(&flags, Tolerance::None).await?;
+        config.given.ignore_user = run.ignore_user_config;
+        if run.trust {
+            config.trust(&cwd)?;
+        }
+        check_git(&config, &cwd, &run, flags.yolo)?;
+        config.check(&cwd)?;
+        let engine = house::start(config)?;
+        let exec = Exec {
+            start,
+            cwd: FilePath::from(cwd.as_path()),
+            roots,
+            input: content,
+            options,
+            keep: if run.ephemeral { Keep::Nothing } else { Keep::Journal },
+            format: format(&run),
+            schema,
+            last_message: run.output_last_message.clone(),
+        };
+        let code =
+            face_exec::run(engine.connect(), exec, tokio::io::stdout(), tokio::io::stderr(), signal()).await;
+        engine.close().await;
+        Ok::<_, String>(code)
+    })?;
+    Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+}
+
+/// Which session, and which argument is the prompt.
+fn start(prompt: Option<String>, command: Option<ExecSub>) -> Result<(Start, Option<String>), String> {
+    match command {
+        None => Ok((Start::New, prompt)),
+        Some(ExecSub::Resume { id, prompt: given, last: true, all }) => {
+            Ok((Start::Last { everywhere: all }, given.or(id).or(prompt)))
+        }
+        Some(ExecSub::Resume { id: Some(id), prompt: given, last: false, .. }) => {
+            Ok((Start::Resume(SessionId(id)), given.or(prompt)))
+        }
+        Some(ExecSub::Resume { id: None, .. }) => Err("resume: give a session's id, or --last".into()),
+    }
+}
+
+fn format(run: &ExecFlags) -> Format {
+    let colored = match run.color {
+        ColorArg::Always => true,
+        ColorArg::Never => false,
+        ColorArg::Auto => std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+    };
+    match (run.json, colored) {
+        (true, _) => Format::Json,
+        (false, true) => Format::Text(Color::On),
+        (false, false) => Format::Text(Color::Off),
+    }
+}
+
+fn schema(path: &Path) -> Result<Json, String> {
+    let fail = |why: String| format!("--output-schema {}: {why}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+    let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| fail(format!("it is not JSON: {error}")))?;
+    if value.is_object() { Ok(Json(text)) } else { Err(fail("it is no JSON object".into())) }
+}
+
+/// A mistyped folder should not be worked in unattended.
+fn check_git(config: &Config, cwd: &Path, run: &ExecFlags, yolo: bool) -> Result<(), String> {
+    let in_git = project_root(cwd).join(".git").exists();
+    if in_git || run.skip_git_repo_check || yolo || is_trusted(&config.home, cwd) {
+        return Ok(());
+    }
+    Err(format!(
+        "{} is neither in a git repository nor trusted; go to a repository, run `interpreter trust`, or give \
+         --skip-git-repo-check",
+        cwd.display()
+    ))
+}
+
+/// The number of the signal that asks us to stop.
+#[cfg(unix)]
+async fn signal() -> i32 {
+    use tokio::signal::unix::{SignalKind, signal};
+    let kinds = [(SignalKind::interrupt(), 2), (SignalKind::terminate(), 15), (SignalKind::hangup(), 1)];
+    let mut waiting = tokio::task::JoinSet::new();
+    for (kind, number) in kinds {
+        match signal(kind) {
+            Ok(mut stream) => {
+                waiting.spawn(async move {
+                    stream.recv().await;
+                    number
+                });
+            }
+            Err(error) => complain(&format!("signals: {error}")),
+        }
+    }
+    match waiting.join_next().await {
+        Some(Ok(number)) => number,
+        Some(Err(_)) | None => std::future::pending().await,
+    }
+}
+
+#[cfg(not(unix))]
+async fn signal() -> i32 {
+    match tokio::signal::ctrl_c().await {
+        Ok(()) => 2,
+        Err(_) => std::future::pending().await,
+    }
+}

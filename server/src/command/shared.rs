@@ -1,0 +1,83 @@
+//! Flags as configuration and as options of a session.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use protocol::FilePath;
+use providers::local::{self, Local};
+
+use crate::cli::{ApprovalArg, LocalArg, SandboxArg, Shared};
+use crate::config::{Config, Given, Tolerance, home};
+
+/// The folder to work in, absolute.
+pub(super) fn folder(shared: &Shared) -> Result<PathBuf, String> {
+    let here = std::env::current_dir().map_err(|error| format!("this folder: {error}"))?;
+    match &shared.cd {
+        None => Ok(here),
+        Some(dir) => {
+            let dir = here.join(dir);
+            let real = dir.canonicalize().map_err(|error| format!("--cd {}: {error}", dir.display()))?;
+            if real.is_dir() { Ok(real) } else { Err(format!("--cd {}: it is no folder", dir.display())) }
+        }
+    }
+}
+
+/// Further folders, absolute.
+pub(super) fn roots(shared: &Shared, cwd: &Path) -> Result<Vec<FilePath>, String> {
+    let found = shared.add_dir.iter().map(|dir| {
+        let dir = cwd.join(dir);
+        let real = dir.canonicalize().map_err(|error| format!("--add-dir {}: {error}", dir.display()))?;
+        Ok(FilePath::from(real.as_path()))
+    });
+    found.collect()
+}
+
+/// What a session is opened with, from flags alone: these win over what it stored.
+pub(super) fn options(shared: &Shared) -> Vec<(String, String)> {
+    let mut options = Vec::new();
+    let mut set = |id: &str, value: &str| options.push((id.to_string(), value.to_string()));
+    if let Some(model) = &shared.model {
+        set("model", model);
+    }
+    if shared.full_auto {
+        set("mode", "auto");
+    }
+    if shared.yolo {
+        set("mode", "full-access");
+    }
+    match shared.sandbox {
+        Some(SandboxArg::ReadOnly) => set("sandbox_mode", "read-only"),
+        Some(SandboxArg::WorkspaceWrite) => set("sandbox_mode", "workspace-write"),
+        Some(SandboxArg::DangerFullAccess) => set("sandbox_mode", "danger-full-access"),
+        None => {}
+    }
+    match shared.approval {
+        Some(ApprovalArg::Untrusted) => set("approval_policy", "untrusted"),
+        Some(ApprovalArg::OnFailure | ApprovalArg::OnRequest) => set("approval_policy", "on-request"),
+        Some(ApprovalArg::Never) => set("approval_policy", "never"),
+        None => {}
+    }
+    options
+}
+
+/// The configuration with these flags; looks for a local server where one was asked for.
+pub(super) async fn config(shared: &Shared, tolerance: Tolerance) -> Result<Config, String> {
+    let mut given = Given {
+        overrides: shared.config.clone(),
+        profile: shared.profile.clone(),
+        strict: shared.strict_config,
+        ..Given::default()
+    };
+    if shared.oss || shared.local_provider.is_some() {
+        let kinds: &[Local] = match shared.local_provider {
+            Some(LocalArg::Ollama) => &[Local::Ollama],
+            Some(LocalArg::Lmstudio) => &[Local::LmStudio],
+            None => &[Local::Ollama, Local::LmStudio],
+        };
+        let found = local::find(kinds, &|name| std::env::var(name).ok()).await.map_err(|asked| {
+            format!("no local model server answers; asked {}; start one: ollama serve", asked.join(", "))
+        })?;
+        given.local = Some(Arc::new(found));
+    }
+    Ok(Config { home: home()?, given, tolerance })
+}

@@ -1,0 +1,286 @@
+//! The files of configuration, low to high: system, user, trusted project, profile, `-c`.
+
+use std::path::{Path, PathBuf};
+
+use protocol::Notice;
+use serde_json::{Map, Value};
+
+use super::{Given, Tolerance, keys, trust, warning};
+
+const SYSTEM: &str = "/etc/open-interpreter/config.toml";
+const PROJECT: &str = ".openinterpreter/config.toml";
+
+/// The product's home: `$INTERPRETER_HOME`, else `~/.openinterpreter`.
+pub(crate) fn home() -> Result<PathBuf, String> {
+    match std::env::var_os("INTERPRETER_HOME").filter(|home| !home.is_empty()) {
+        Some(home) => {
+            let home = PathBuf::from(home);
+            std::path::absolute(&home).map_err(|error| format!("INTERPRETER_HOME {}: {error}", home.display()))
+        }
+        None => std::env::home_dir()
+            .map(|home| home.join(".openinterpreter"))
+            .ok_or_else(|| "there is no home folder; set HOME or INTERPRETER_HOME".into()),
+    }
+}
+
+/// All layers merged, and what there is to say about them.
+pub(crate) struct Layers {
+    pub(crate) merged: Value,
+    pub(crate) trusted: bool,
+    /// Scopes that were allowed for good in this project.
+    pub(crate) allowed: Vec<String>,
+    pub(crate) notices: Vec<Notice>,
+}
+
+impl Layers {
+    /// Reads them.
+    ///
+    /// Errors: what is wrong, with file, line and column.
+    pub(crate) fn read(home: &Path, cwd: &Path, given: &Given, tolerance: Tolerance) -> Result<Self, String> {
+        let mut reader = Reader { tolerance, strict: given.strict, notices: Vec::new() };
+        let mut merged = Value::Object(Map::new());
+        if let Some(layer) = reader.file(Path::new(SYSTEM), Needed::No)? {
+            merge(&mut merged, layer);
+        }
+        let user = match given.ignore_user {
+            true => None,
+            false => reader.file(&home.join("config.toml"), Needed::No)?,
+        };
+        let root = trust::project_root(cwd);
+        let user = user.unwrap_or_else(|| Value::Object(Map::new()));
+        let (trusted, allowed) = (trust::trusted_by(&user, cwd, &root), trust::allowed_by(&user, &root));
+        merge(&mut merged, user);
+        reader.project(&root, cwd, trusted, &mut merged)?;
+        if let Some(profile) = &given.profile {
+            let path = home.join(format!("{profile}.config.toml"));
+            if let Some(layer) = reader.file(&path, Needed::Yes)? {
+                merge(&mut merged, layer);
+            }
+        }
+        let flags = overrides(&given.overrides)?;
+        let before = trusted_in(&flags, cwd, &root);
+        reader.odd_keys("-c", &flags)?;
+        merge(&mut merged, flags);
+        Ok(Self { merged, trusted: trusted || before, allowed, notices: reader.notices })
+    }
+}
+
+fn trusted_in(flags: &Value, cwd: &Path, root: &Path) -> bool {
+    trust::trusted_by(flags, cwd, root)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Needed {
+    Yes,
+    No,
+}
+
+struct Reader {
+    tolerance: Tolerance,
+    strict: bool,
+    notices: Vec<Notice>,
+}
+
+impl Reader {
+    fn file(&mut self, path: &Path, needed: Needed) -> Result<Option<Value>, String> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return match needed {
+                    Needed::No => Ok(None),
+                    Needed::Yes => Err(format!("{}: there is no such profile", path.display())),
+                };
+            }
+            Err(error) => return self.broken(format!("{}: {error}", path.display())),
+        };
+        let layer: Value = match toml_edit::de::from_str(&text) {
+            Ok(layer) => layer,
+            Err(error) => return self.broken(place(path, &text, &error)),
+        };
+        self.odd_keys(&path.display().to_string(), &layer)?;
+        Ok(Some(layer))
+    }
+
+    fn broken(&mut self, why: String) -> Result<Option<Value>, String> {
+        match self.tolerance {
+            Tolerance::None => Err(why),
+            Tolerance::Broken => {
+                self.notices.push(warning("A configuration file is not used", why));
+                Ok(None)
+            }
+        }
+    }
+
+    fn odd_keys(&mut self, from: &str, layer: &Value) -> Result<(), String> {
+        let odd = keys::look(layer);
+        for key in &odd.unknown {
+            let hint = keys::nearest(key).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            let text = format!("{from}: unknown key {key}{hint}");
+            if self.strict {
+                return Err(text);
+            }
+            self.notices.push(warning("Unknown configuration key", text));
+        }
+        if !odd.without_effect.is_empty() {
+            let text = format!("{from}: {} have no effect here", odd.without_effect.join(", "));
+            self.notices.push(Notice { level: protocol::Level::Info, ..warning("Keys without effect", text) });
+        }
+        Ok(())
+    }
+
+    /// The project's own files, from its root down to cwd; they count only when a person trusted it.
+    fn project(&mut self, root: &Path, cwd: &Path, trusted: bool, merged: &mut Value) -> Result<(), String> {
+        let mut folders: Vec<&Path> = cwd.ancestors().take_while(|folder| folder.starts_with(root)).collect();
+        folders.reverse();
+        for path in folders.iter().map(|folder| folder.join(PROJECT)).filter(|path| path.is_file()) {
+            if !trusted {
+                let text = format!("{} counts once you trust the project: `interpreter trust`", path.display());
+                self.notices.push(warning("The project's configuration is not used", text));
+                continue;
+            }
+            let Some(mut layer) = self.file(&path, Needed::No)? else { continue };
+            let taken = keys::strip_project(&mut layer);
+            if !taken.is_empty() {
+                let text = format!("{}: a project cannot set {}", path.display(), taken.join(", "));
+                self.notices.push(warning("Keys of the project's configuration are not used", text));
+            }
+            merge(merged, layer);
+        }
+        Ok(())
+    }
+}
+
+/// `file:line:column: what`.
+fn place(path: &Path, text: &str, error: &toml_edit::de::Error) -> String {
+    let at = error.span().map_or(0, |span| span.start);
+    let head = text.get(..at).unwrap_or_default();
+    let line = head.matches('\n').count() + 1;
+    let column = head.rsplit('\n').next().map_or(0, |tail| tail.chars().count()) + 1;
+    format!("{}:{line}:{column}: {}", path.display(), error.message())
+}
+
+/// The later layer wins, key by key.
+pub(crate) fn merge(into: &mut Value, layer: Value) {
+    match (into, layer) {
+        (Value::Object(into), Value::Object(layer)) => {
+            for (key, value) in layer {
+                match into.get_mut(&key) {
+                    Some(old) => merge(old, value),
+                    None => {
+                        into.insert(key, value);
+                    }
+                }
+            }
+        }
+        (into, value) => *into = value,
+    }
+}
+
+/// `a.b=value` as a layer; a value that is no TOML is a string.
+fn overrides(list: &[String]) -> Result<Value, String> {
+    let mut layer = Value::Object(Map::new());
+    for given in list {
+        let (key, text) = given.split_once('=').ok_or_else(|| format!("-c {given}: give key=value"))?;
+        let parsed: Result<Map<String, Value>, _> = toml_edit::de::from_str(&format!("value = {text}"));
+        let value = match parsed.ok().and_then(|mut map| map.shift_remove("value")) {
+            Some(value) => value,
+            None => Value::String(text.to_string()),
+        };
+        let parts = split_key(key.trim());
+        if parts.iter().any(String::is_empty) {
+            return Err(format!("-c {given}: the key is empty"));
+        }
+        let nested = parts.into_iter().rev().fold(value, |inner, part| {
+            Value::Object(Map::from_iter([(part, inner)]))
+        });
+        merge(&mut layer, nested);
+    }
+    Ok(layer)
+}
+
+/// Parts of a dotted key; a part in quotes may hold dots.
+fn split_key(key: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut quoted = false;
+    for letter in key.chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            '.' if !quoted => parts.push(String::new()),
+            other => {
+                if let Some(part) = parts.last_mut() {
+                    part.push(other);
+                }
+            }
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn overrides_are_toml_or_text() {
+        let list: Vec<String> = [
+            "model=gpt-x",
+            "a.b=1",
+            "a.c=\"t\"",
+            "list=[\"x\", \"y\"]",
+            "on=true",
+            "projects.\"/a.b\".trust_level=trusted",
+        ]
+        .iter()
+        .map(|text| text.to_string())
+        .collect();
+        assert_eq!(
+            overrides(&list).unwrap(),
+            json!({"model": "gpt-x", "a": {"b": 1, "c": "t"}, "list": ["x", "y"], "on": true,
+                "projects": {"/a.b": {"trust_level": "trusted"}}})
+        );
+        assert!(overrides(&["x".to_string()]).is_err() && overrides(&["=1".to_string()]).is_err());
+    }
+
+    fn read(home: &Path, cwd: &Path, given: &Given, tolerance: Tolerance) -> Result<Layers, String> {
+        Layers::read(home, cwd, given, tolerance)
+    }
+
+    #[test]
+    fn precedence_trust_and_broken_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let (home, project) = (dir.path().join("h"), dir.path().join("p"));
+        std::fs::create_dir_all(project.join(".git")).unwrap();
+        std::fs::create_dir_all(project.join(".openinterpreter")).unwrap();
+        std::fs::create_dir_all(&home).unwrap();
+        let write = |path: PathBuf, text: &str| std::fs::write(path, text).unwrap();
+        write(home.join("config.toml"), "model = 'user'\nharness = 'native'\n");
+        write(home.join("x.config.toml"), "model = 'profile'\n");
+        write(project.join(PROJECT), "model = 'project'\nmode = 'full-access'\n");
+        let model = |layers: &Layers| layers.merged["model"].as_str().unwrap().to_string();
+        let mut given = Given::default();
+        let layers = read(&home, &project, &given, Tolerance::None).unwrap();
+        assert_eq!((model(&layers).as_str(), layers.trusted, layers.notices.len()), ("user", false, 1));
+        trust::trust(&home, &trust::project_root(&project)).unwrap();
+        let layers = read(&home, &project, &given, Tolerance::None).unwrap();
+        assert_eq!((model(&layers).as_str(), layers.trusted), ("project", true));
+        assert!(layers.merged.get("mode").is_none() && layers.notices[0].text.contains("cannot set mode"));
+        given.profile = Some("x".into());
+        assert_eq!(model(&read(&home, &project, &given, Tolerance::None).unwrap()), "profile");
+        given.overrides = vec!["model=flag".into()];
+        assert_eq!(model(&read(&home, &project, &given, Tolerance::None).unwrap()), "flag");
+        given.profile = Some("none".into());
+        assert!(read(&home, &project, &given, Tolerance::None).is_err());
+        given.profile = None;
+        given.overrides.clear();
+        write(home.join("config.toml"), "model = 'a'\nbroken = \n");
+        let error = read(&home, &project, &given, Tolerance::None).err().unwrap();
+        assert!(error.contains("config.toml:2:"), "{error}");
+        assert_eq!(read(&home, &project, &given, Tolerance::Broken).unwrap().notices.len(), 2);
+        write(home.join("config.toml"), "modle = 'a'\n");
+        let layers = read(&home, &project, &given, Tolerance::None).unwrap();
+        assert!(layers.notices[0].text.ends_with("unknown key modle; did you mean model?"));
+        given.strict = true;
+        assert!(read(&home, &project, &given, Tolerance::None).is_err());
+    }
+}

@@ -1,0 +1,171 @@
+//! The merged layers, typed.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use protocol::Refusal;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::invalid;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Raw {
+    pub(crate) model: Option<String>,
+    pub(crate) model_provider: Option<String>,
+    pub(crate) model_reasoning_effort: Option<String>,
+    pub(crate) model_context_window: Option<u64>,
+    pub(crate) model_max_output_tokens: Option<u32>,
+    pub(crate) mode: Option<String>,
+    pub(crate) approval_policy: Option<String>,
+    pub(crate) sandbox_mode: Option<String>,
+    pub(crate) harness: Option<String>,
+    pub(crate) openai_base_url: Option<String>,
+    #[serde(rename = "sandbox_workspace_write")]
+    pub(crate) workspace: Workspace,
+    #[serde(rename = "shell_environment_policy")]
+    shell: ShellPolicy,
+    pub(crate) project_doc_max_bytes: Option<usize>,
+    pub(crate) project_doc_fallback_filenames: Option<Vec<String>>,
+    pub(crate) model_providers: BTreeMap<String, RawProvider>,
+    sandbox: RawSandbox,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Workspace {
+    pub(crate) writable_roots: Vec<PathBuf>,
+    pub(crate) network_access: bool,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ShellPolicy {
+    inherit: Option<Inherit>,
+    exclude: Vec<String>,
+    include_only: Vec<String>,
+    set: BTreeMap<String, String>,
+    ignore_default_excludes: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Inherit {
+    All,
+    Core,
+    None,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RawSandbox {
+    min_level: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct RawProvider {
+    pub(crate) name: Option<String>,
+    pub(crate) base_url: Option<String>,
+    pub(crate) env_key: Option<String>,
+    pub(crate) env_key_instructions: Option<String>,
+    pub(crate) wire_api: Option<String>,
+    pub(crate) http_headers: BTreeMap<String, String>,
+    pub(crate) env_http_headers: BTreeMap<String, String>,
+    pub(crate) query_params: BTreeMap<String, String>,
+    pub(crate) request_max_retries: Option<u32>,
+    pub(crate) stream_max_retries: Option<u32>,
+    pub(crate) stream_idle_timeout_ms: Option<u64>,
+    pub(crate) experimental_bearer_token: Option<String>,
+}
+
+impl Raw {
+    /// Errors name the key and what it should be.
+    pub(crate) fn from(merged: &Value) -> Result<Self, serde_json::Error> {
+        serde_json::from_value(merged.clone())
+    }
+
+    pub(crate) fn min_level(&self) -> Result<sandbox::Level, Refusal> {
+        match &self.sandbox.min_level {
+            None => Ok(sandbox::Level::Landlock),
+            Some(name) => name.parse().map_err(|why| invalid("sandbox.min_level", why, "give full, landlock or none")),
+        }
+    }
+
+    /// The environment of commands.
+    pub(crate) fn environment(&self) -> Vec<(String, String)> {
+        let own = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let policy = &self.shell;
+        let mut env: Vec<(String, String)> = match policy.inherit.unwrap_or(Inherit::Core) {
+            Inherit::Core => sandbox::scrub(own),
+            Inherit::None => sandbox::scrub(own.filter(|(name, _)| name == "PATH" || name == "HOME")),
+            Inherit::All => {
+                let all: Vec<(String, String)> = own.collect();
+                let mut env = sandbox::scrub(all.clone().into_iter());
+                let rest = all.into_iter().filter(|(name, _)| policy.ignore_default_excludes || !is_secret(name));
+                for (name, value) in rest {
+                    if !env.iter().any(|(known, _)| *known == name) {
+                        env.push((name, value));
+                    }
+                }
+                env
+            }
+        };
+        env.retain(|(name, _)| !policy.exclude.iter().any(|pattern| matches(pattern, name)));
+        if !policy.include_only.is_empty() {
+            env.retain(|(name, _)| policy.include_only.iter().any(|pattern| matches(pattern, name)));
+        }
+        for (name, value) in &policy.set {
+            env.retain(|(known, _)| known != name);
+            env.push((name.clone(), value.clone()));
+        }
+        env
+    }
+}
+
+fn is_secret(name: &str) -> bool {
+    let name = name.to_uppercase();
+    ["KEY", "SECRET", "TOKEN", "PASSWORD", "PASSWD", "CREDENTIAL"].iter().any(|part| name.contains(part))
+}
+
+/// A name against a pattern with `*`, whatever the case.
+fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.to_uppercase(), name.to_uppercase());
+    let parts: Vec<&str> = pattern.split('*').collect();
+    let mut rest = name.as_str();
+    for (at, part) in parts.iter().enumerate() {
+        let found = match (at, at + 1 == parts.len()) {
+            (0, true) => (rest == *part).then_some(""),
+            (0, false) => rest.strip_prefix(part),
+            (_, true) => rest.ends_with(part).then_some(""),
+            (_, false) => rest.find(part).and_then(|from| rest.get(from + part.len()..)),
+        };
+        match found {
+            Some(left) => rest = left,
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn wrong_types_name_the_key() {
+        let error = Raw::from(&json!({"model_context_window": "many"})).unwrap_err().to_string();
+        assert!(error.contains("many") && error.contains("u64"), "{error}");
+    }
+
+    #[test]
+    fn patterns() {
+        for (pattern, name, held) in
+            [("AWS_*", "aws_region", true), ("*KEY*", "MY_KEYS", true), ("PATH", "PATHEXT", false), ("*", "X", true), ("A*Z", "AbcZ", true)]
+        {
+            assert_eq!(matches(pattern, name), held, "{pattern} {name}");
+        }
+    }
+}
