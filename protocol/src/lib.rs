@@ -18,6 +18,7 @@ mod ids;
 mod item;
 mod link;
 pub mod model;
+pub mod time;
 mod notice;
 mod outcome;
 mod plan;

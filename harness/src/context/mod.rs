@@ -26,7 +26,7 @@ pub struct Where<'a> {
 pub fn frame(at: &Where) -> (Frame, Vec<Notice>) {
     let (instructions, notices) = docs::instructions(at);
     let since = at.now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let (year, month, day, ..) = crate::clock::civil(u64::try_from(since.as_millis()).unwrap_or(0));
+    let (year, month, day, ..) = protocol::time::civil(u64::try_from(since.as_millis()).unwrap_or(0));
     let frame = Frame {
         cwd: at.cwd.display().to_string(),
         roots: at.roots.iter().map(|root| root.display().to_string()).collect(),

@@ -368,7 +368,7 @@ fn owner(path: &Path) -> u32 {
 
 /// `YYYY/MM/DD`, in UTC.
 fn day() -> PathBuf {
-    let (year, month, day, ..) = crate::clock::civil(crate::clock::now_ms());
+    let (year, month, day, ..) = protocol::time::civil(crate::clock::now_ms());
     PathBuf::from(format!("{year:04}")).join(format!("{month:02}")).join(format!("{day:02}"))
 }
 
@@ -376,6 +376,6 @@ const STAMP_CHARS: usize = 15;
 
 /// `YYYYMMDDTHHMMSS`, in UTC.
 fn stamp() -> String {
-    let (year, month, day, hour, minute, second) = crate::clock::civil(crate::clock::now_ms());
+    let (year, month, day, hour, minute, second) = protocol::time::civil(crate::clock::now_ms());
     format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}")
 }

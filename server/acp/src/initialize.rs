@@ -1,0 +1,36 @@
+//! `initialize`: answered at once, from nothing but the request.
+
+use serde_json::{Value, json};
+
+use crate::About;
+
+/// The id of the method that needs nothing but a key.
+pub(crate) const KEY: &str = "api-key";
+
+/// Ids that `authenticate` takes.
+pub(crate) fn is_method(id: &str) -> bool {
+    id == KEY
+}
+
+pub(crate) fn answer(about: &About) -> Value {
+    json!({
+        "protocolVersion": 1,
+        "agentInfo": {"name": about.name, "title": about.title, "version": about.version},
+        "agentCapabilities": {
+            "loadSession": true,
+            "promptCapabilities": {"image": true, "audio": false, "embeddedContext": true},
+            "mcpCapabilities": {"http": false, "sse": false},
+            "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}, "additionalDirectories": {}},
+        },
+        "authMethods": methods(),
+    })
+}
+
+/// Never empty: registries and clients take an agent without any for broken.
+fn methods() -> Value {
+    json!([{
+        "id": KEY,
+        "name": "API key",
+        "description": "A key in the environment or in auth.json, a provider in config.toml, or a local model server",
+    }])
+}
