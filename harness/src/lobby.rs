@@ -115,7 +115,9 @@ impl Lobby {
                 // The lobby may be ending; the actor then hears that its orders are over.
                 let _ = back.send(ToLobby::Opened { id, orders }).await;
             }
-            if let Some(Opened { actor, .. }) = opened {
+            if let Some(Opened { actor, orders }) = opened {
+                // The actor ends when nobody can tell it anything.
+                drop(orders);
                 actor.run().await;
             }
         });

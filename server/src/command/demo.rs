@@ -1,2 +1,0 @@
-//! x
-pub(crate) fn run() -> Result<std::process::ExitCode, String> { Err("x".into()) }
