@@ -22,9 +22,18 @@ pub(crate) struct Case<'a> {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Verdict {
     /// `walled`: a command runs inside the sandbox of the session.
-    Allow { walled: Walled },
-    Ask { why: String, choices: Vec<Choice>, walled: Walled },
-    Deny { by: Decliner, why: String },
+    Allow {
+        walled: Walled,
+    },
+    Ask {
+        why: String,
+        choices: Vec<Choice>,
+        walled: Walled,
+    },
+    Deny {
+        by: Decliner,
+        why: String,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,12 +69,21 @@ fn edit(case: &Case) -> Verdict {
     }
     let guarded = case.edits.iter().flat_map(touched).find(|path| is_guarded(path));
     if let Some(path) = guarded {
-        return ask(case, format!("{} is protected: what stands there can run commands", path.display()), None);
+        return ask(
+            case,
+            format!("{} is protected: what stands there can run commands", path.display()),
+            None,
+        );
     }
     if case.settings.sandbox == Sandbox::FullAccess && case.settings.approval == Approval::Never {
         return allow;
     }
-    let outside = case.edits.iter().flat_map(|edit| [Some(&edit.place), edit.from.as_ref()]).flatten().find(|place| !place.inside);
+    let outside = case
+        .edits
+        .iter()
+        .flat_map(|edit| [Some(&edit.place), edit.from.as_ref()])
+        .flatten()
+        .find(|place| !place.inside);
     if let Some(place) = outside.filter(|_| case.settings.sandbox != Sandbox::FullAccess) {
         return ask(case, format!("{} is outside of the project", place.real.display()), None);
     }
@@ -147,7 +165,9 @@ fn fetch(case: &Case, url: &str) -> Verdict {
     let host = url.split("://").nth(1).unwrap_or(url).split(['/', '?', '#']).next().unwrap_or_default();
     let scope = Scope { id: format!("fetch:{host}"), name: format!("fetches from {host}") };
     match case.settings.network {
-        Network::On if case.settings.approval != Approval::Untrusted => Verdict::Allow { walled: Walled::Inside },
+        Network::On if case.settings.approval != Approval::Untrusted => {
+            Verdict::Allow { walled: Walled::Inside }
+        }
         Network::On => ask(case, "every fetch is asked about".into(), Some(scope)),
         Network::Off => ask(case, "the network is off in this session".into(), Some(scope)),
     }
@@ -176,7 +196,10 @@ fn question(case: &Case, why: String, scope: Option<Scope>, walled: Walled) -> V
         return Verdict::Allow { walled };
     }
     if case.settings.approval == Approval::Never {
-        return Verdict::Deny { by: Decliner::Sandbox, why: format!("{why}, and nobody is asked in this session") };
+        return Verdict::Deny {
+            by: Decliner::Sandbox,
+            why: format!("{why}, and nobody is asked in this session"),
+        };
     }
     if !case.can_ask {
         return Verdict::Deny { by: Decliner::Policy, why: format!("{why}, and there is nobody to ask") };
@@ -197,11 +220,15 @@ fn policy(why: &str) -> Verdict {
 /// Commands whose first two words tell enough, when they are plain; the whole line otherwise.
 fn run_scope(command: &str) -> Scope {
     let line = command.trim();
-    let plain = !line.contains(['|', '&', ';', '<', '>', '`', '$', '(', ')', '\n', '\\', '"', '\'', '{', '*', '=']);
+    let plain =
+        !line.contains(['|', '&', ';', '<', '>', '`', '$', '(', ')', '\n', '\\', '"', '\'', '{', '*', '=']);
     let words: Vec<&str> = line.split_whitespace().collect();
-    let named = |word: &str| word.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter));
+    let named =
+        |word: &str| word.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter));
     match words.as_slice() {
-        [program, verb, ..] if plain && named(program) && named(verb) && !verb.starts_with('-') && has_verbs(program) => {
+        [program, verb, ..]
+            if plain && named(program) && named(verb) && !verb.starts_with('-') && has_verbs(program) =>
+        {
             Scope { id: format!("run:{program} {verb}"), name: format!("`{program} {verb} …`") }
         }
         _ => Scope { id: format!("run:={line}"), name: format!("exactly `{line}`") },
@@ -210,14 +237,17 @@ fn run_scope(command: &str) -> Scope {
 
 /// Programs whose second word says what they do.
 fn has_verbs(program: &str) -> bool {
-    const PROGRAMS: &[&str] =
-        &["cargo", "git", "npm", "pnpm", "yarn", "go", "make", "docker", "kubectl", "pip", "uv", "poetry", "dotnet", "mvn", "gradle"];
+    const PROGRAMS: &[&str] = &[
+        "cargo", "git", "npm", "pnpm", "yarn", "go", "make", "docker", "kubectl", "pip", "uv", "poetry",
+        "dotnet", "mvn", "gradle",
+    ];
     PROGRAMS.contains(&program)
 }
 
 /// Plain commands that only look. Convenience, not a wall.
 fn is_known_read(command: &str) -> bool {
-    const READS: &[&str] = &["ls", "pwd", "cat", "head", "tail", "wc", "grep", "rg", "stat", "file", "which", "echo", "date"];
+    const READS: &[&str] =
+        &["ls", "pwd", "cat", "head", "tail", "wc", "grep", "rg", "stat", "file", "which", "echo", "date"];
     const GIT_READS: &[&str] = &["status", "log", "diff", "show", "branch", "rev-parse"];
     let plain = !command.contains(['|', '&', ';', '<', '>', '`', '$', '(', '\n', '\\']);
     let mut words = command.split_whitespace();
@@ -264,7 +294,12 @@ mod tests {
 
     impl Table {
         fn new(approval: Approval, sandbox: Sandbox) -> Self {
-            Self { settings: settings("x", approval, sandbox), wall: Ok(()), granted: Vec::new(), trusted: true }
+            Self {
+                settings: settings("x", approval, sandbox),
+                wall: Ok(()),
+                granted: Vec::new(),
+                trusted: true,
+            }
         }
 
         fn ask(&self, action: &Action) -> Verdict {
@@ -289,7 +324,10 @@ mod tests {
                 assert_eq!(Table::new(approval, sandbox).ask(&command("rm -rf x", None)), inside);
             }
         }
-        assert!(matches!(Table::new(Untrusted, WorkspaceWrite).ask(&command("rm x", None)), Verdict::Ask { .. }));
+        assert!(matches!(
+            Table::new(Untrusted, WorkspaceWrite).ask(&command("rm x", None)),
+            Verdict::Ask { .. }
+        ));
         assert_eq!(Table::new(Untrusted, WorkspaceWrite).ask(&command("git status", None)), inside);
         assert!(matches!(Table::new(OnRequest, FullAccess).ask(&command("make", None)), Verdict::Ask { .. }));
     }
@@ -298,10 +336,7 @@ mod tests {
     fn without_a_wall_a_command_is_refused_or_asked_about() {
         let mut table = Table::new(Approval::Never, Sandbox::WorkspaceWrite);
         table.wall = Err("no bubblewrap".into());
-        assert!(matches!(
-            table.ask(&command("ls", None)),
-            Verdict::Deny { by: Decliner::Sandbox, .. }
-        ));
+        assert!(matches!(table.ask(&command("ls", None)), Verdict::Deny { by: Decliner::Sandbox, .. }));
         table.settings.approval = Approval::OnRequest;
         assert!(matches!(table.ask(&command("ls", None)), Verdict::Ask { walled: Walled::Outside, .. }));
     }
@@ -312,7 +347,13 @@ mod tests {
         table.granted = vec!["outside:run:cargo test".into()];
         let outside = Verdict::Allow { walled: Walled::Outside };
         assert_eq!(table.ask(&command("cargo test -p x", Some("network"))), outside);
-        for line in ["cargo publish", "cargo test; rm -rf /", "cargo test $(evil)", "cargo test\nrm x", "X=1 cargo test"] {
+        for line in [
+            "cargo publish",
+            "cargo test; rm -rf /",
+            "cargo test $(evil)",
+            "cargo test\nrm x",
+            "X=1 cargo test",
+        ] {
             assert!(matches!(table.ask(&command(line, Some("why"))), Verdict::Ask { .. }), "{line}");
         }
     }
@@ -321,7 +362,8 @@ mod tests {
     fn never_means_that_what_leaves_the_wall_fails() {
         let table = Table::new(Approval::Never, Sandbox::WorkspaceWrite);
         assert!(matches!(table.ask(&command("x", Some("please"))), Verdict::Deny { .. }));
-        let fetch = Action::Fetch { url: "https://example.org/a".into(), cap: Default::default(), limit_ms: 1 };
+        let fetch =
+            Action::Fetch { url: "https://example.org/a".into(), cap: Default::default(), limit_ms: 1 };
         assert!(matches!(table.ask(&fetch), Verdict::Deny { .. }));
     }
 
@@ -339,7 +381,9 @@ mod tests {
         for line in ["ls -la", "git diff HEAD", "cat a b"] {
             assert!(is_known_read(line), "{line}");
         }
-        for line in ["ls > x", "cat a | sh", "git push", "git branch -D x", "git diff --output=x", "echo $(rm x)"] {
+        for line in
+            ["ls > x", "cat a | sh", "git push", "git branch -D x", "git diff --output=x", "echo $(rm x)"]
+        {
             assert!(!is_known_read(line), "{line}");
         }
     }

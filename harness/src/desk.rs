@@ -44,9 +44,13 @@ impl Desk {
     /// The file's bytes, none when there is no file, and the way they came.
     pub(crate) async fn read(&self, place: &Place) -> Result<(Option<Vec<u8>>, Via), Outcome> {
         let disk = read_disk(&place.real).await?;
-        let Some(host) = self.host.as_ref().filter(|host| host.has_files()) else { return Ok((disk, Via::Disk)) };
+        let Some(host) = self.host.as_ref().filter(|host| host.has_files()) else {
+            return Ok((disk, Via::Disk));
+        };
         // An editor hands out text; what is not plain UTF-8 on disk would not come back the same.
-        let plain = disk.as_ref().is_none_or(|bytes| std::str::from_utf8(bytes).is_ok() && !bytes.starts_with(b"\xef\xbb\xbf"));
+        let plain = disk
+            .as_ref()
+            .is_none_or(|bytes| std::str::from_utf8(bytes).is_ok() && !bytes.starts_with(b"\xef\xbb\xbf"));
         if !plain {
             return Ok((disk, Via::Disk));
         }
@@ -83,8 +87,12 @@ impl Desk {
         let text = String::from_utf8_lossy(after).into_owned();
         match host.call(&self.session, HostCall::WriteText { path: path.clone(), text: text.clone() }).await {
             HostReply::Written => {}
-            HostReply::Failed(why) => return Err(failed(&path, format!("the editor did not write it: {why}"))),
-            HostReply::Text(_) => return Err(failed(&path, "the editor gave a text instead of writing".into())),
+            HostReply::Failed(why) => {
+                return Err(failed(&path, format!("the editor did not write it: {why}")));
+            }
+            HostReply::Text(_) => {
+                return Err(failed(&path, "the editor gave a text instead of writing".into()));
+            }
         }
         match host.call(&self.session, HostCall::ReadText { path: path.clone() }).await {
             HostReply::Text(held) if held == text => {

@@ -20,7 +20,12 @@ pub(crate) struct Host {
 
 impl Host {
     pub(crate) fn new(outlet: Outlet) -> Arc<Self> {
-        Arc::new(Self { outlet, files: AtomicBool::new(false), next: AtomicU64::new(1), waiting: Mutex::default() })
+        Arc::new(Self {
+            outlet,
+            files: AtomicBool::new(false),
+            next: AtomicU64::new(1),
+            waiting: Mutex::default(),
+        })
     }
 
     pub(crate) fn offer(&self, offer: &HostOffer) {

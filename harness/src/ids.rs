@@ -16,13 +16,7 @@ pub(crate) struct Ids {
 impl Ids {
     /// Counters that go on behind what a journal holds.
     pub(crate) fn after(turn: u32, item: u32, ask: u32, entry: u32, task: u32) -> Self {
-        Self {
-            turn: turn.into(),
-            item: item.into(),
-            ask: ask.into(),
-            entry: entry.into(),
-            task: task.into(),
-        }
+        Self { turn: turn.into(), item: item.into(), ask: ask.into(), entry: entry.into(), task: task.into() }
     }
 
     pub(crate) fn turn(&self) -> TurnId {

@@ -15,9 +15,18 @@ use crate::session::opening::{Opened, Opening};
 use crate::session::{Answerer, Orders, ToActor};
 
 pub(crate) enum ToLobby {
-    Asked { client: ClientId, outlet: Outlet, host: Arc<Host>, answer: Answerer, command: Command },
+    Asked {
+        client: ClientId,
+        outlet: Outlet,
+        host: Arc<Host>,
+        answer: Answerer,
+        command: Command,
+    },
     /// An opening came to its end.
-    Opened { id: SessionId, orders: Option<Orders> },
+    Opened {
+        id: SessionId,
+        orders: Option<Orders>,
+    },
     Gone(ClientId),
     CloseAll,
 }
@@ -34,7 +43,10 @@ pub(crate) struct Lobby {
 
 enum Slot {
     /// What was said to the session meanwhile.
-    Opening { parked: Vec<ToActor>, gone: Vec<ClientId> },
+    Opening {
+        parked: Vec<ToActor>,
+        gone: Vec<ClientId>,
+    },
     Open(Orders),
 }
 
@@ -64,7 +76,14 @@ impl Lobby {
         self.end().await;
     }
 
-    fn obey(&mut self, client: ClientId, outlet: Outlet, host: Arc<Host>, answer: Answerer, command: Command) {
+    fn obey(
+        &mut self,
+        client: ClientId,
+        outlet: Outlet,
+        host: Arc<Host>,
+        answer: Answerer,
+        command: Command,
+    ) {
         match command {
             Command::Open(open) => self.open(client, outlet, host, answer, *open),
             Command::Session { session, order } => {
@@ -102,7 +121,8 @@ impl Lobby {
             Some(Slot::Opening { .. }) => return answer.answer(Err(Refusal::Overloaded)),
         };
         self.sessions.insert(id.clone(), Slot::Opening { parked: Vec::new(), gone: Vec::new() });
-        let opening = Opening { shared: Arc::clone(&self.shared), id: id.clone(), client, outlet, host, open };
+        let opening =
+            Opening { shared: Arc::clone(&self.shared), id: id.clone(), client, outlet, host, open };
         let back = self.back.clone();
         self.running.spawn(async move {
             if let Some(earlier) = earlier {

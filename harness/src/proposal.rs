@@ -1,22 +1,25 @@
 //! What a turn tells its session actor. The actor records it and tells the faces; the turn only proposes.
 
-use protocol::{
-    Action, Answer, Ask, CallId, Change, Digest, Entry, FilePath, Item, ItemId, Notice, Tokens,
-};
+use protocol::{Action, Answer, Ask, CallId, Change, Digest, Entry, FilePath, Item, ItemId, Notice, Tokens};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::undo::UndoEdit;
 
 pub(crate) enum Proposal {
     Start(Box<Item>),
-    Change { item: ItemId, change: Change },
+    Change {
+        item: ItemId,
+        change: Change,
+    },
     Finish(Box<Item>),
     Entry(Entry),
     /// Ahead of an effect; answered when it is on disk, with the reason when it cannot be.
     Begun(Begun, oneshot::Sender<Result<(), String>>),
     Ask(Box<Ask>, oneshot::Sender<Answer>),
     /// The person allowed this scope; `Always` is also stored outside of the session.
-    Granted { scope: String },
+    Granted {
+        scope: String,
+    },
     Used(Tokens),
     Notice(Notice),
     /// What an edit did, for undo.
@@ -24,7 +27,10 @@ pub(crate) enum Proposal {
     /// These turns' edits were taken back.
     Undone(protocol::TurnId),
     /// The conversation was replaced.
-    Compacted { item: ItemId, entries: Vec<Entry> },
+    Compacted {
+        item: ItemId,
+        entries: Vec<Entry>,
+    },
 }
 
 /// What is about to run, and the files as they were.

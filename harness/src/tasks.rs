@@ -46,7 +46,8 @@ impl Tasks {
         let (sender, end) = watch::channel(None);
         let output = Arc::new(Mutex::new(capture));
         let stop = tokio_util::sync::CancellationToken::new();
-        let handle = Handle { task: task.clone(), output: Arc::clone(&output), end, stop: stop.clone(), told: false };
+        let handle =
+            Handle { task: task.clone(), output: Arc::clone(&output), end, stop: stop.clone(), told: false };
         table.insert(task.id.clone(), handle);
         drop(table);
         tokio::spawn(async move {

@@ -87,7 +87,10 @@ async fn reverse(store: &Store, edit: &UndoEdit, planned: &[FileEdit]) -> Option
 
 /// Two edits of one file in a row are one.
 fn merge(edits: &mut Vec<FileEdit>, next: FileEdit) {
-    match edits.iter_mut().find(|edit| edit.place.real == next.place.real && edit.from.is_none() && next.from.is_none()) {
+    match edits
+        .iter_mut()
+        .find(|edit| edit.place.real == next.place.real && edit.from.is_none() && next.from.is_none())
+    {
         Some(edit) => {
             edit.after = next.after;
             edit.diff = files::diff(

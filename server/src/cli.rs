@@ -10,7 +10,12 @@ use crate::command;
 
 /// A coding agent for your editor, your scripts and your terminal.
 #[derive(Parser)]
-#[command(name = "interpreter", version, args_conflicts_with_subcommands = true, subcommand_precedence_over_arg = true)]
+#[command(
+    name = "interpreter",
+    version,
+    args_conflicts_with_subcommands = true,
+    subcommand_precedence_over_arg = true
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Option<Sub>,

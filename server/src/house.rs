@@ -8,7 +8,8 @@ use crate::config::Config;
 
 /// Starts it; needs a runtime.
 pub(crate) fn start(config: Config) -> Result<Engine, String> {
-    let helper = std::env::current_exe().map_err(|error| format!("this program cannot find itself: {error}"))?;
+    let helper =
+        std::env::current_exe().map_err(|error| format!("this program cannot find itself: {error}"))?;
     let home = config.home.clone();
     let version = env!("CARGO_PKG_VERSION").to_string();
     Ok(Engine::start(House { setup: Arc::new(config), home, version, helper }))

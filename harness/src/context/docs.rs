@@ -57,7 +57,8 @@ fn add(path: &Path, left: &mut usize, found: &mut Instructions, notices: &mut Ve
     let end = text.floor_char_boundary(*left);
     let taken = text.get(..end).unwrap_or_default();
     if end < text.len() {
-        let why = format!("{} of its {} bytes are used; project_doc_max_bytes allows no more", end, text.len());
+        let why =
+            format!("{} of its {} bytes are used; project_doc_max_bytes allows no more", end, text.len());
         notices.push(notice(path, why));
     }
     *left -= end;

@@ -43,8 +43,20 @@ pub(crate) fn write(n: u64, at: u64, record: &Record) -> Result<Vec<u8>, serde_j
 }
 
 const KINDS: &[&str] = &[
-    "head", "settings", "frame", "turn_began", "entry", "item", "begun", "granted", "compacted", "task", "edited",
-    "undone", "turn_ended", "title",
+    "head",
+    "settings",
+    "frame",
+    "turn_began",
+    "entry",
+    "item",
+    "begun",
+    "granted",
+    "compacted",
+    "task",
+    "edited",
+    "undone",
+    "turn_ended",
+    "title",
 ];
 
 /// Reads a line; `wanted` may pass over kinds without reading their bodies.

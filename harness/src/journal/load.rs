@@ -6,8 +6,8 @@ use std::io::{self, BufRead, BufReader};
 
 use dialect::Frame;
 use protocol::{
-    Action, CallId, Digest, Entry, EntryKind, FilePath, ItemId, ItemKind, Level, Notice, Outcome, Plan, SessionId,
-    Settings, TurnId, Usage,
+    Action, CallId, Digest, Entry, EntryKind, FilePath, ItemId, ItemKind, Level, Notice, Outcome, Plan,
+    SessionId, Settings, TurnId, Usage,
 };
 
 use super::line::{self, Found};

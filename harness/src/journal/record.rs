@@ -2,8 +2,8 @@
 
 use dialect::Frame;
 use protocol::{
-    Action, CallId, Captured, Cause, Digest, Entry, FilePath, Item, ItemId, ItemKind, Outcome, SessionId, Settings,
-    Task, TurnEnd, TurnId, Usage,
+    Action, CallId, Captured, Cause, Digest, Entry, FilePath, Item, ItemId, ItemKind, Outcome, SessionId,
+    Settings, Task, TurnEnd, TurnId, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -99,7 +99,10 @@ impl Record {
         if let Record::Item(Item { kind: ItemKind::Act(act), .. }) = &mut self {
             match &mut act.outcome {
                 Some(Outcome::Ran { output, .. }) => cap(output),
-                Some(Outcome::Read { body: protocol::ReadBody::Lines { text, .. }, .. } | Outcome::Fetched { text, .. }) => {
+                Some(
+                    Outcome::Read { body: protocol::ReadBody::Lines { text, .. }, .. }
+                    | Outcome::Fetched { text, .. },
+                ) => {
                     let end = text.floor_char_boundary(OUTPUT_BYTES);
                     text.truncate(end);
                 }

@@ -154,16 +154,23 @@ impl Store {
     pub async fn list(&self, cwd: Option<&Path>, cursor: Option<&str>) -> (Vec<SessionRow>, Option<String>) {
         let (store, cwd) = (self.clone(), cwd.map(Path::to_path_buf));
         let cursor = cursor.map(str::to_string);
-        tokio::task::spawn_blocking(move || store.list_now(cwd.as_deref(), cursor.as_deref())).await.unwrap_or_default()
+        tokio::task::spawn_blocking(move || store.list_now(cwd.as_deref(), cursor.as_deref()))
+            .await
+            .unwrap_or_default()
     }
 
     fn list_now(&self, cwd: Option<&Path>, cursor: Option<&str>) -> (Vec<SessionRow>, Option<String>) {
-        let mut files: Vec<(u64, PathBuf)> = self.files().into_iter().map(|path| (changed_ms(&path), path)).collect();
+        let mut files: Vec<(u64, PathBuf)> =
+            self.files().into_iter().map(|path| (changed_ms(&path), path)).collect();
         files.sort_by(|a, b| b.cmp(a));
-        let place = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let place = |path: &Path| {
+            path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+        };
         let from = match cursor {
             None => 0,
-            Some(cursor) => files.iter().position(|(_, path)| place(path) == cursor).map_or(files.len(), |at| at + 1),
+            Some(cursor) => {
+                files.iter().position(|(_, path)| place(path) == cursor).map_or(files.len(), |at| at + 1)
+            }
         };
         let mut rows = Vec::new();
         let mut rest = files.into_iter().skip(from).peekable();
@@ -235,7 +242,8 @@ impl Store {
     }
 
     fn find(&self, id: &SessionId) -> Result<PathBuf, StoreError> {
-        let plain = !id.0.is_empty() && id.0.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
+        let plain =
+            !id.0.is_empty() && id.0.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
         let ending = format!("-{id}.jsonl");
         let found = self.files().into_iter().find(|path| {
             path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with(&ending))
@@ -247,7 +255,8 @@ impl Store {
     fn files(&self) -> Vec<PathBuf> {
         let mut folders = vec![self.folder.clone()];
         for _ in 0..3 {
-            folders = folders.iter().flat_map(|folder| entries(folder)).filter(|path| is_number(path)).collect();
+            folders =
+                folders.iter().flat_map(|folder| entries(folder)).filter(|path| is_number(path)).collect();
         }
         let files = folders.iter().flat_map(|folder| entries(folder));
         files.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).collect()
@@ -255,11 +264,15 @@ impl Store {
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
-    fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()).collect()).unwrap_or_default()
+    fs::read_dir(folder)
+        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default()
 }
 
 fn is_number(path: &Path) -> bool {
-    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn changed_ms(path: &Path) -> u64 {
@@ -271,7 +284,10 @@ fn changed_ms(path: &Path) -> u64 {
 /// A row of the list, from the beginning of a file and its end.
 fn peek(path: &Path, updated_ms: u64) -> SessionRow {
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let id = name.char_indices().nth(STAMP_CHARS + 1).map_or(name.as_str(), |(at, _)| name.get(at..).unwrap_or_default());
+    let id = name
+        .char_indices()
+        .nth(STAMP_CHARS + 1)
+        .map_or(name.as_str(), |(at, _)| name.get(at..).unwrap_or_default());
     let mut row = SessionRow {
         id: SessionId(id.to_string()),
         cwd: FilePath(String::new()),
@@ -357,9 +373,12 @@ fn owner_file(path: &Path) -> PathBuf {
 
 fn claim(path: &Path) {
     // It is only a hint.
-    let _ = private().write(true).create(true).truncate(true).open(owner_file(path)).and_then(|mut file| {
-        file.write_all(std::process::id().to_string().as_bytes())
-    });
+    let _ = private()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(owner_file(path))
+        .and_then(|mut file| file.write_all(std::process::id().to_string().as_bytes()));
 }
 
 fn owner(path: &Path) -> u32 {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use dialect::Frame;
 use link::Outlet;
 use protocol::{
-    Answer, AskId, Board, CanAsk, ClientId, Content, Entry, Event, EventKind, FilePath, ItemId, Json, SessionId, Settings,
-    Snapshot, Task, TurnEnd, TurnId,
+    Answer, AskId, Board, CanAsk, ClientId, Content, Entry, Event, EventKind, FilePath, ItemId, Json,
+    SessionId, Settings, Snapshot, Task, TurnEnd, TurnId,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;

@@ -14,7 +14,11 @@ use tokio::sync::mpsc;
 
 /// What an actor hears.
 pub(crate) enum ToActor {
-    Order { client: ClientId, answer: Answerer, order: Order },
+    Order {
+        client: ClientId,
+        answer: Answerer,
+        order: Order,
+    },
     ClientGone(ClientId),
     /// Another client opens it anew, or it is deleted.
     Close,

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use files::{Roots, Watch};
 use link::Outlet;
 use protocol::{
-    Board, ClientId, Digest, Done, Down, Event, EventKind, FilePath, Item, ItemKind, Keep, Level, Notice, Open, Origin, Past,
-    Refusal, SessionId, SessionInfo, Settings,
+    Board, ClientId, Digest, Done, Down, Event, EventKind, FilePath, Item, ItemKind, Keep, Level, Notice,
+    Open, Origin, Past, Refusal, SessionId, SessionInfo, Settings,
 };
 use tokio::sync::{mpsc, watch};
 
@@ -279,7 +279,8 @@ impl Actor {
             None => (begun.action.title(), protocol::Json("{}".into())),
         };
         let settings = self.live.borrow().resolved.settings.clone();
-        let verb = dialect::harness(&settings.harness).map_or(protocol::Verb::Other, |harness| harness.verb(&tool));
+        let verb =
+            dialect::harness(&settings.harness).map_or(protocol::Verb::Other, |harness| harness.verb(&tool));
         let act = protocol::Act {
             call: begun.call,
             tool,
@@ -363,6 +364,12 @@ fn stored_options(settings: &Settings) -> Vec<(String, String)> {
 }
 
 fn notice_event(session: &SessionId, text: String) -> Event {
-    let notice = Notice { level: Level::Warning, title: "The transcript is not whole".into(), text, retry: None };
-    Event { session: session.clone(), seq: 0, at_ms: crate::clock::now_ms(), kind: EventKind::Noticed(notice) }
+    let notice =
+        Notice { level: Level::Warning, title: "The transcript is not whole".into(), text, retry: None };
+    Event {
+        session: session.clone(),
+        seq: 0,
+        at_ms: crate::clock::now_ms(),
+        kind: EventKind::Noticed(notice),
+    }
 }

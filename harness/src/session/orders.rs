@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use protocol::{
-    Answer, AskId, ClientId, Content, Done, EventKind, Failure, FailureKind, Item, Order, Refusal, SessionChange,
-    Stage, Target, When,
+    Answer, AskId, ClientId, Content, Done, EventKind, Failure, FailureKind, Item, Order, Refusal,
+    SessionChange, Stage, Target, When,
 };
 use tokio::time::Instant;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protocol::{EntryKind, EventKind, Item, ItemKind, Level, Notice, NoteWhy, Usage};
+use protocol::{EntryKind, EventKind, Item, ItemKind, Level, NoteWhy, Notice, Usage};
 
 use super::actor::Actor;
 use crate::approve::TRUST;
@@ -78,10 +78,13 @@ impl Actor {
         let setup = Arc::clone(&self.shared.setup);
         let cwd = self.means.cwd.clone();
         let trust = scope == TRUST;
-        let kept = tokio::task::spawn_blocking(move || {
-            if trust { setup.trust(&cwd) } else { setup.allow(&cwd, &scope) }
-        })
-        .await;
+        let kept =
+            tokio::task::spawn_blocking(
+                move || {
+                    if trust { setup.trust(&cwd) } else { setup.allow(&cwd, &scope) }
+                },
+            )
+            .await;
         if let Ok(Err(why)) = kept {
             self.warn("The permission holds for this session only", why);
         }
@@ -123,12 +126,20 @@ impl Actor {
 
     fn lament(&mut self, why: String) {
         if self.unwritten.replace(why.clone()).is_none() {
-            self.warn("The session cannot be written", format!("{why}; free some space, else what follows is lost at the end"));
+            self.warn(
+                "The session cannot be written",
+                format!("{why}; free some space, else what follows is lost at the end"),
+            );
         }
     }
 
     pub(super) fn warn(&mut self, title: &str, text: String) {
-        self.emit(EventKind::Noticed(Notice { level: Level::Warning, title: title.into(), text, retry: None }));
+        self.emit(EventKind::Noticed(Notice {
+            level: Level::Warning,
+            title: title.into(),
+            text,
+            retry: None,
+        }));
     }
 
     /// Open items of any turn, as they stand.
@@ -139,14 +150,16 @@ impl Actor {
     /// The text of the message that is being said.
     pub(super) fn half_said(&self) -> Option<String> {
         let items = self.snapshot()?.open_items.iter().rev();
-        items.filter_map(|item| match &item.kind {
-            ItemKind::Message(text) if !text.trim().is_empty() => Some(text.clone()),
-            ItemKind::Message(_)
-            | ItemKind::User { .. }
-            | ItemKind::Thought(_)
-            | ItemKind::Act(_)
-            | ItemKind::Plan(_)
-            | ItemKind::Compaction { .. } => None,
-        }).next()
+        items
+            .filter_map(|item| match &item.kind {
+                ItemKind::Message(text) if !text.trim().is_empty() => Some(text.clone()),
+                ItemKind::Message(_)
+                | ItemKind::User { .. }
+                | ItemKind::Thought(_)
+                | ItemKind::Act(_)
+                | ItemKind::Plan(_)
+                | ItemKind::Compaction { .. } => None,
+            })
+            .next()
     }
 }

@@ -79,7 +79,8 @@ impl Actor {
     /// Every call gets its result.
     pub(super) async fn pair(&mut self) {
         let Some((harness, context)) = self.words() else { return };
-        let before: std::collections::HashSet<_> = self.entries.iter().map(|entry| entry.id.clone()).collect();
+        let before: std::collections::HashSet<_> =
+            self.entries.iter().map(|entry| entry.id.clone()).collect();
         let mut entries = std::mem::take(&mut self.entries);
         self.ids.with_entries(|next| {
             journal::pair_up(&mut entries, |call| turn::interrupted(harness, call, &context), next);

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use dialect::Moment;
-use protocol::{
-    Cause, Content, Conversation, Entry, EntryKind, EventKind, Item, ItemKind, Stage, Usage,
-};
+use protocol::{Cause, Content, Conversation, Entry, EntryKind, EventKind, Item, ItemKind, Stage, Usage};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 

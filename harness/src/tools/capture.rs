@@ -36,7 +36,13 @@ impl Capture {
         if all.omitted == 0 {
             let mut whole = all.head;
             whole.extend(tail);
-            return Captured { head: text(&whole), tail: String::new(), bytes: all.bytes, omitted: 0, spill: None };
+            return Captured {
+                head: text(&whole),
+                tail: String::new(),
+                bytes: all.bytes,
+                omitted: 0,
+                spill: None,
+            };
         }
         // A cut may fall into a character; its halves are left out with the rest.
         let head = trim_end(&all.head);

@@ -41,7 +41,11 @@ pub(crate) async fn draft(bench: &Bench<'_>, action: &Action) -> Result<Draft, O
         })
     })
     .await
-    .map_err(|error| Outcome::Failed { why: IoWhy::Internal, path: None, text: error.to_string() })??;
+    .map_err(|error| Outcome::Failed {
+        why: IoWhy::Internal,
+        path: None,
+        text: error.to_string(),
+    })??;
     Ok(Draft { planned, via })
 }
 
@@ -75,8 +79,11 @@ fn paths(action: &Action) -> Vec<FilePath> {
 impl Draft {
     /// Writes it. Buffers first, since only they can refuse; the disk's part is all or nothing.
     pub(crate) async fn commit(self, means: &Arc<Means>) -> Outcome {
-        let (buffers, disk): (Vec<FileEdit>, Vec<FileEdit>) =
-            self.planned.edits.into_iter().partition(|edit| self.via.get(&real(&edit.place)) == Some(&Via::Buffer) && in_buffer(edit));
+        let (buffers, disk): (Vec<FileEdit>, Vec<FileEdit>) = self
+            .planned
+            .edits
+            .into_iter()
+            .partition(|edit| self.via.get(&real(&edit.place)) == Some(&Via::Buffer) && in_buffer(edit));
         let mut done: Vec<FileNow> = Vec::new();
         for edit in &buffers {
             if let Err(outcome) = means.desk.write_buffer(edit).await {
@@ -90,7 +97,8 @@ impl Draft {
                 Ok(Ok(edits)) => done.extend(edits.iter().map(|edit| settle(means, edit))),
                 Ok(Err(outcome)) => return partly(outcome, &done),
                 Err(error) => {
-                    let outcome = Outcome::Failed { why: IoWhy::Internal, path: None, text: error.to_string() };
+                    let outcome =
+                        Outcome::Failed { why: IoWhy::Internal, path: None, text: error.to_string() };
                     return partly(outcome, &done);
                 }
             }

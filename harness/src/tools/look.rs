@@ -42,7 +42,9 @@ fn missing(asked: &FilePath, shown: &std::path::Path) -> Outcome {
 /// Names in the same folder that differ only in case or ending.
 fn neighbours(path: &std::path::Path) -> Vec<String> {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let Some(entries) = path.parent().and_then(|parent| std::fs::read_dir(parent).ok()) else { return Vec::new() };
+    let Some(entries) = path.parent().and_then(|parent| std::fs::read_dir(parent).ok()) else {
+        return Vec::new();
+    };
     let mut names: Vec<String> = entries
         .take(1_000)
         .flatten()

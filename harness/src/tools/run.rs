@@ -23,7 +23,13 @@ pub(crate) struct Ran {
 }
 
 /// Runs one command to its end, its limit, or into the background.
-pub(crate) async fn run(bench: &Bench<'_>, item: &ItemId, action: &Action, walled: Walled, task: TaskId) -> Ran {
+pub(crate) async fn run(
+    bench: &Bench<'_>,
+    item: &ItemId,
+    action: &Action,
+    walled: Walled,
+    task: TaskId,
+) -> Ran {
     let Action::Run { command, cwd, time, .. } = action else {
         return Ran { outcome: broken(format!("not a command: {}", action.title())), changed: Vec::new() };
     };
@@ -47,7 +53,9 @@ pub(crate) async fn run(bench: &Bench<'_>, item: &ItemId, action: &Action, walle
     };
     let cwd = FilePath::from(cwd.as_path());
     let (end, output) = match time.at_limit {
-        AtLimit::Now => (background(bench, item, command, running, Capture::default(), task), Default::default()),
+        AtLimit::Now => {
+            (background(bench, item, command, running, Capture::default(), task), Default::default())
+        }
         AtLimit::Kill | AtLimit::Leave => foreground(bench, item, command, time, running, task).await,
     };
     let wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -229,7 +237,9 @@ async fn find_guarded(bench: &Bench<'_>, walled: Walled) {
     let extra = bench.resolved.writable_roots.clone();
     // A search that broke off leaves it to the next command.
     let _ = tokio::task::spawn_blocking(move || {
-        found.get_or_init(|| folders.iter().chain(&extra).flat_map(|root| sandbox::guarded_in(root)).collect());
+        found.get_or_init(|| {
+            folders.iter().chain(&extra).flat_map(|root| sandbox::guarded_in(root)).collect()
+        });
     })
     .await;
 }

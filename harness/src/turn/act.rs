@@ -232,10 +232,9 @@ impl Turn {
         let answer = self.ask(item, AskWhat::Questions(questions), String::new(), Vec::new()).await?;
         Ok(match answer {
             Answer::Answers(replies) => Outcome::Answered(replies),
-            Answer::Choice { .. } | Answer::Dismissed | Answer::Cancelled => Outcome::Declined {
-                by: Decliner::Person,
-                why: "The questions were not answered.".into(),
-            },
+            Answer::Choice { .. } | Answer::Dismissed | Answer::Cancelled => {
+                Outcome::Declined { by: Decliner::Person, why: "The questions were not answered.".into() }
+            }
         })
     }
 
@@ -361,7 +360,9 @@ impl Ending {
 /// Done or failed, by what came of it.
 pub(crate) fn stage(outcome: &Outcome) -> Stage {
     match outcome {
-        Outcome::Ran { end: RunEnd::Exited(0) | RunEnd::StillRunning(_) | RunEnd::Stopped, .. } => Stage::Done,
+        Outcome::Ran { end: RunEnd::Exited(0) | RunEnd::StillRunning(_) | RunEnd::Stopped, .. } => {
+            Stage::Done
+        }
         Outcome::Ran { .. } => Stage::Failed,
         Outcome::Tasks(_)
         | Outcome::Read { .. }

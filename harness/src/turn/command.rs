@@ -1,8 +1,8 @@
 //! The engine's own commands, which every face sends as a prompt: /compact, /undo, /status.
 
 use protocol::{
-    Change, Content, Entry, Failure, FailureKind, FilePath, Item, ItemId, ItemKind, Outcome,
-    SlashCommand, Stage, TurnId,
+    Change, Content, Entry, Failure, FailureKind, FilePath, Item, ItemId, ItemKind, Outcome, SlashCommand,
+    Stage, TurnId,
 };
 
 use dialect::{Harness, Moment};
@@ -21,7 +21,12 @@ pub(crate) enum Command {
 
 /// Names and words, in the order in which they are offered.
 const COMMANDS: &[(&str, Command, &str, Option<&str>)] = &[
-    ("compact", Command::Compact, "Go on with a summary of the conversation", Some("what to keep in particular")),
+    (
+        "compact",
+        Command::Compact,
+        "Go on with a summary of the conversation",
+        Some("what to keep in particular"),
+    ),
     ("undo", Command::Undo, "Take back the file edits of the last turn", None),
     ("status", Command::Status, "Show model, permissions, sandbox and usage", None),
 ];
@@ -129,12 +134,8 @@ impl Turn {
     }
 
     async fn start_compaction(&self, item: &ItemId, before: u64) -> Result<(), Stopped> {
-        let kind = ItemKind::Compaction {
-            why: "asked for".into(),
-            summary: String::new(),
-            before,
-            after: None,
-        };
+        let kind =
+            ItemKind::Compaction { why: "asked for".into(), summary: String::new(), before, after: None };
         let start = Item { id: item.clone(), turn: self.id.clone(), stage: Stage::Running, kind };
         self.tell.tell(Proposal::Start(Box::new(start))).await?;
         Ok(())
@@ -202,7 +203,10 @@ impl Turn {
             format!("model: {} at {}", settings.model, settings.provider),
             format!("harness: {}", settings.harness),
             format!("mode: {} (sandbox {}, approval {})", settings.mode, settings.sandbox, settings.approval),
-            format!("trusted: {}", if live.resolved.trusted { "yes" } else { "no; `interpreter trust` trusts this project" }),
+            format!(
+                "trusted: {}",
+                if live.resolved.trusted { "yes" } else { "no; `interpreter trust` trusts this project" }
+            ),
             format!("wall: {}", self.wall.level),
         ];
         if !self.wall.lacks.is_empty() {
@@ -216,7 +220,12 @@ impl Turn {
 }
 
 fn disk(outcome: Outcome) -> Failure {
-    Failure { kind: FailureKind::Disk, text: format!("nothing was taken back: {}", outcome.text()), remedy: None, status: None }
+    Failure {
+        kind: FailureKind::Disk,
+        text: format!("nothing was taken back: {}", outcome.text()),
+        remedy: None,
+        status: None,
+    }
 }
 
 /// Bytes of a conversation.

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use dialect::{Context, Frame, Harness, Moment, Next, Tally};
 use protocol::model::{ModelCall, ModelRequest, Part, Stop};
 use protocol::{
-    CanAsk, Content, Entry, EntryKind, Failure, FailureKind, Item, ItemId, ItemKind, Json, Limit, Note, Plan, Said,
-    Stage, TurnEnd, TurnId,
+    CanAsk, Content, Entry, EntryKind, Failure, FailureKind, Item, ItemId, ItemKind, Json, Limit, Note, Plan,
+    Said, Stage, TurnEnd, TurnId,
 };
 use providers::Model;
 use sandbox::Wall;

@@ -17,7 +17,11 @@ pub(crate) fn refused(refusal: &Refusal) -> Error {
         }
         Refusal::NoModel { .. } => AUTH_REQUIRED,
         Refusal::Unknown { .. } | Refusal::Invalid { .. } => BAD_PARAMS,
-        Refusal::InUse { .. } | Refusal::Busy(_) | Refusal::Idle | Refusal::TooLate(_) | Refusal::Overloaded => INTERNAL,
+        Refusal::InUse { .. }
+        | Refusal::Busy(_)
+        | Refusal::Idle
+        | Refusal::TooLate(_)
+        | Refusal::Overloaded => INTERNAL,
         Refusal::Failed(failure) => return failed(failure),
     };
     Error::new(code, refusal.to_string())

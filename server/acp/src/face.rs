@@ -6,9 +6,9 @@ use std::time::Duration;
 use agent_client_protocol::{Client as ClientRole, ConnectionTo, Responder, UntypedMessage};
 use link::Client;
 use protocol::{
-    Answer, Ask, AskId, AskWhat, Board, Change, ClientId, Command, Done, Down, Event, EventKind, HostCall, HostReply,
-    Item, ItemId, ItemKind, Level, Notice, Order, Refusal, SessionChange, SessionId, Stage, Target, TurnEnd, TurnId,
-    Up,
+    Answer, Ask, AskId, AskWhat, Board, Change, ClientId, Command, Done, Down, Event, EventKind, HostCall,
+    HostReply, Item, ItemId, ItemKind, Level, Notice, Order, Refusal, SessionChange, SessionId, Stage,
+    Target, TurnEnd, TurnId, Up,
 };
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
@@ -243,7 +243,8 @@ impl Face {
     /// Commands whose output waits to be shown.
     fn show_live(&mut self) {
         let now = Instant::now();
-        let due: Vec<_> = self.live.iter().filter(|(_, at)| **at <= now).map(|(key, _)| key.clone()).collect();
+        let due: Vec<_> =
+            self.live.iter().filter(|(_, at)| **at <= now).map(|(key, _)| key.clone()).collect();
         for (session, id) in due {
             self.live.remove(&(session.clone(), id.clone()));
             let Some(item) = self.board.item(&session, &id) else { continue };
@@ -287,7 +288,10 @@ impl Face {
                 let mode = json!({"sessionUpdate": "current_mode_update", "currentModeId": settings.mode});
                 self.update(session, mode);
                 let options = render::options(&options);
-                self.update(session, json!({"sessionUpdate": "config_option_update", "configOptions": options}));
+                self.update(
+                    session,
+                    json!({"sessionUpdate": "config_option_update", "configOptions": options}),
+                );
             }
             SessionChange::Commands(commands) => self.update(session, render::commands(&commands)),
         }
@@ -316,7 +320,10 @@ impl Face {
             TurnEnd::Refused(_) => "refusal",
             TurnEnd::Limit(protocol::Limit::Tokens) => "max_tokens",
             TurnEnd::Limit(
-                protocol::Limit::Requests | protocol::Limit::Cost | protocol::Limit::Time | protocol::Limit::Repeats,
+                protocol::Limit::Requests
+                | protocol::Limit::Cost
+                | protocol::Limit::Time
+                | protocol::Limit::Repeats,
             ) => "max_turn_requests",
             TurnEnd::Failed(failure) => {
                 // A connection that is ending hears nothing more.

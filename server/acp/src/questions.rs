@@ -20,7 +20,11 @@ pub(crate) async fn permission(cx: &ConnectionTo<ClientRole>, params: Value) -> 
 }
 
 /// `elicitation/create` with a form.
-pub(crate) async fn form(cx: &ConnectionTo<ClientRole>, session: &SessionId, questions: &[Question]) -> Answer {
+pub(crate) async fn form(
+    cx: &ConnectionTo<ClientRole>,
+    session: &SessionId,
+    questions: &[Question],
+) -> Answer {
     let message = questions.iter().map(|question| question.text.as_str()).collect::<Vec<_>>().join("\n");
     let params = json!({
         "sessionId": session.0,
@@ -67,7 +71,9 @@ fn field(question: &Question) -> Value {
 fn reply(question: &Question, value: Option<&Value>) -> QuestionReply {
     let said: Vec<String> = match value {
         Some(Value::String(text)) => vec![text.clone()],
-        Some(Value::Array(items)) => items.iter().filter_map(|item| item.as_str().map(str::to_string)).collect(),
+        Some(Value::Array(items)) => {
+            items.iter().filter_map(|item| item.as_str().map(str::to_string)).collect()
+        }
         Some(Value::Null) | None => Vec::new(),
         Some(other) => vec![other.to_string()],
     };

@@ -2,8 +2,8 @@
 
 use agent_client_protocol::{Error, Responder, UntypedMessage};
 use protocol::{
-    CanAsk, Command, Done, FilePath, HostOffer, Keep, Open, Order, Origin, Past, Refusal, SessionId, Snapshot, Target,
-    Up, When,
+    CanAsk, Command, Done, FilePath, HostOffer, Keep, Open, Order, Origin, Past, Refusal, SessionId,
+    Snapshot, Target, Up, When,
 };
 use serde_json::{Value, json};
 
@@ -34,7 +34,9 @@ impl Face {
                 return;
             }
             "authenticate" => self.authenticate(params),
-            "session/new" => parse::cwd(params).and_then(|cwd| self.open(Origin::New, Past::Nothing, cwd, params)),
+            "session/new" => {
+                parse::cwd(params).and_then(|cwd| self.open(Origin::New, Past::Nothing, cwd, params))
+            }
             "session/load" => self.again(params, Past::All),
             "session/resume" => self.again(params, Past::Nothing),
             "session/list" => self.list(params),
@@ -177,7 +179,10 @@ impl Face {
                 let _ = responder.respond_with_error(errors::refused(&refusal));
                 return;
             }
-            (Waiting::Open(responder, _) | Waiting::List(responder) | Waiting::Prompt(_, responder), Ok(_)) => responder,
+            (
+                Waiting::Open(responder, _) | Waiting::List(responder) | Waiting::Prompt(_, responder),
+                Ok(_),
+            ) => responder,
         };
         let _ = responder.respond_with_internal_error("the engine gave another answer than was asked for");
     }
@@ -197,10 +202,8 @@ impl Face {
         let _ = responder.respond(answer);
         self.update(&session, commands);
         if !servers.is_empty() {
-            let said = format!(
-                "MCP servers are not started yet, so these are not there: {}\n",
-                servers.join(", ")
-            );
+            let said =
+                format!("MCP servers are not started yet, so these are not there: {}\n", servers.join(", "));
             let content = json!({"type": "text", "text": said});
             self.update(&session, json!({"sessionUpdate": "agent_thought_chunk", "content": content}));
         }

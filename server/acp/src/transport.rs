@@ -105,7 +105,9 @@ impl Incoming {
             // The crate must not see the end before the face has said its last words.
             lines.closed().await;
         });
-        let stream = futures_util::stream::unfold(queue, async |mut queue| queue.recv().await.map(|line| (line, queue)));
+        let stream = futures_util::stream::unfold(queue, async |mut queue| {
+            queue.recv().await.map(|line| (line, queue))
+        });
         (Box::pin(stream), end)
     }
 }
@@ -168,7 +170,11 @@ fn mend(bytes: &[u8], ids: &Ids) -> Mended {
         Err(_) => return Mended::Answer(error(Value::Null, -32700, "the message is not JSON")),
     };
     let Some(fields) = frame.as_object_mut() else {
-        return Mended::Answer(error(Value::Null, -32600, "the message must be one JSON object; batches are not taken"));
+        return Mended::Answer(error(
+            Value::Null,
+            -32600,
+            "the message must be one JSON object; batches are not taken",
+        ));
     };
     fields.insert("jsonrpc".into(), "2.0".into());
     match (fields.get("method"), fields.get("id").cloned()) {
@@ -199,7 +205,9 @@ fn mend(bytes: &[u8], ids: &Ids) -> Mended {
             return Mended::Answer(error(id.unwrap_or_default(), -32600, "the method must be a string"));
         }
         (None, Some(_)) if fields.contains_key("result") || fields.contains_key("error") => {}
-        (None, id) => return Mended::Answer(error(id.unwrap_or_default(), -32600, "the message has no method")),
+        (None, id) => {
+            return Mended::Answer(error(id.unwrap_or_default(), -32600, "the message has no method"));
+        }
     }
     Mended::Line(frame.to_string())
 }
@@ -229,15 +237,19 @@ pub(crate) fn tidy(line: String, ids: &Ids) -> String {
     if let Some(result) = frame.result {
         return format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{}}}", result.get());
     }
-    let failed: Value = frame.error.and_then(|error| serde_json::from_str(error.get()).ok()).unwrap_or(Value::Null);
+    let failed: Value =
+        frame.error.and_then(|error| serde_json::from_str(error.get()).ok()).unwrap_or(Value::Null);
     let code = failed.get("code").and_then(Value::as_i64).unwrap_or(-32603);
     let message = failed.get("message").and_then(Value::as_str).unwrap_or("internal error");
     let mut error = json!({"code": code, "message": message});
     // The only facts that help a program.
     let data = failed.get("data").and_then(Value::as_object);
     if let (Some(data), Some(fields)) = (data, error.as_object_mut()) {
-        let kept: serde_json::Map<String, Value> =
-            data.iter().filter(|(name, _)| *name == "sessionId").map(|(name, value)| (name.clone(), value.clone())).collect();
+        let kept: serde_json::Map<String, Value> = data
+            .iter()
+            .filter(|(name, _)| *name == "sessionId")
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
         if !kept.is_empty() {
             fields.insert("data".into(), kept.into());
         }
@@ -270,7 +282,8 @@ mod tests {
         assert_eq!(line(b"{\"id\":1}"), Err(-32600));
         assert_eq!(line(b"{\"id\":1,\"method\":\"x\",\"params\":[1]}"), Err(-32602));
         for id in ["0", "-1", "1.5", "\"a\"", "123456789012345678901234567890", "null"] {
-            let mended = line(format!("{{\"id\":{id},\"method\":\"x\",\"params\":null}}").as_bytes()).unwrap();
+            let mended =
+                line(format!("{{\"id\":{id},\"method\":\"x\",\"params\":null}}").as_bytes()).unwrap();
             assert_eq!(mended, json!({"id": 0, "method": "x", "params": {}, "jsonrpc": "2.0"}), "{id}");
         }
         assert!(line(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\r").is_ok());
@@ -287,7 +300,11 @@ mod tests {
         let failed = json!({"jsonrpc": "2.0", "id": ours, "error": {"code": -32602, "message": "m",
             "data": {"params": "sk-secret", "sessionId": "s"}}});
         let answer = tidy(failed.to_string(), &ids);
-        assert!(!answer.contains("secret") && answer.contains("\"sessionId\":\"s\"") && answer.contains("\"id\":\"x\""));
+        assert!(
+            !answer.contains("secret")
+                && answer.contains("\"sessionId\":\"s\"")
+                && answer.contains("\"id\":\"x\"")
+        );
         let update = "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{}}".to_string();
         assert_eq!(tidy(update.clone(), &ids), update);
     }

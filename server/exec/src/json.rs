@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use protocol::{
-    Act, Action, Board, Change, EventKind, FileDiff, FileKind, Item, ItemId, ItemKind, Level, Notice, Outcome, Plan,
-    RunEnd, SessionId, Stage, StepState, Tokens, TurnEnd, TurnId, Usage,
+    Act, Action, Board, Change, EventKind, FileDiff, FileKind, Item, ItemId, ItemKind, Level, Notice,
+    Outcome, Plan, RunEnd, SessionId, Stage, StepState, Tokens, TurnEnd, TurnId, Usage,
 };
 use serde_json::{Value, json};
 
@@ -87,7 +87,8 @@ impl JsonLines {
     }
 
     fn changed(&mut self, board: &Board, id: &ItemId, change: &Change) -> Shown {
-        let open = board.sessions.values().find_map(|session| session.open_items.iter().find(|item| item.id == *id));
+        let open =
+            board.sessions.values().find_map(|session| session.open_items.iter().find(|item| item.id == *id));
         match (change, open.map(|item| &item.kind)) {
             // A command or edit is told of once it is allowed and runs.
             (Change::Stage(Stage::Running), Some(ItemKind::Act(act))) => {
@@ -100,7 +101,11 @@ impl JsonLines {
                 line(&json!({"type": "item.updated", "item": item}))
             }
             (
-                Change::Stage(_) | Change::Text(_) | Change::Formed { .. } | Change::Output(_) | Change::Files(_),
+                Change::Stage(_)
+                | Change::Text(_)
+                | Change::Formed { .. }
+                | Change::Output(_)
+                | Change::Files(_),
                 _,
             ) => Shown::default(),
         }
@@ -160,7 +165,9 @@ impl JsonLines {
                 fields.insert("declined".into(), true.into());
             }
             let failed = stage.is_final() && stage != Stage::Done;
-            if let (true, Some(outcome), Some("file_change")) = (failed, &act.outcome, fields["type"].as_str()) {
+            if let (true, Some(outcome), Some("file_change")) =
+                (failed, &act.outcome, fields["type"].as_str())
+            {
                 fields.insert("error".into(), json!({"message": outcome.text()}));
             }
         }
@@ -204,7 +211,8 @@ fn code(end: &RunEnd) -> Option<i32> {
 
 /// One word of a shell, quoted where it has to be.
 fn quoted(text: &str) -> String {
-    let plain = !text.is_empty() && text.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_./:=@%+,".contains(letter));
+    let plain = !text.is_empty()
+        && text.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_./:=@%+,".contains(letter));
     if plain { text.to_string() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
@@ -227,9 +235,10 @@ fn call(id: &str, act: &Act, stage: Stage) -> Value {
     let arguments: Value = serde_json::from_str(&act.input.0).unwrap_or(Value::Null);
     let text = act.outcome.as_ref().map(Outcome::text);
     let failed = stage.is_final() && stage != Stage::Done;
-    let result = text.clone().filter(|_| !failed && stage.is_final()).map(|text| {
-        json!({"content": [{"type": "text", "text": text}], "structured_content": null})
-    });
+    let result = text
+        .clone()
+        .filter(|_| !failed && stage.is_final())
+        .map(|text| json!({"content": [{"type": "text", "text": text}], "structured_content": null}));
     let error = text.filter(|_| failed).map(|message| json!({"message": message}));
     json!({
         "id": id,

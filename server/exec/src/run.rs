@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use link::Client;
 use protocol::{
-    Board, CanAsk, Command, Content, Done, Down, EventKind, FilePath, Json, Keep, Open, Order, Origin, Past, Refusal,
-    SessionId, Target, TurnEnd, TurnId, Up, When,
+    Board, CanAsk, Command, Content, Done, Down, EventKind, FilePath, Json, Keep, Open, Order, Origin, Past,
+    Refusal, SessionId, Target, TurnEnd, TurnId, Up, When,
 };
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
@@ -38,7 +38,9 @@ pub enum Start {
     New,
     Resume(SessionId),
     /// The newest: of this folder, or of all.
-    Last { everywhere: bool },
+    Last {
+        everywhere: bool,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +83,8 @@ pub async fn run(
         Format::Text(color) => Box::new(Plain::new(color)),
         Format::Json => Box::new(JsonLines::default()),
     };
-    let mut running = Running { client, show, out, err, board: Board::default(), pending: Vec::new(), tag: 0 };
+    let mut running =
+        Running { client, show, out, err, board: Board::default(), pending: Vec::new(), tag: 0 };
     match running.go(exec, stop).await {
         Ok(code) => code,
         Err(Stopped::Refused(refusal)) => {
@@ -131,7 +134,9 @@ impl<O: AsyncWrite + Unpin, E: AsyncWrite + Unpin> Running<O, E> {
             asks: CanAsk::Nothing,
             keep: exec.keep,
         };
-        let Done::Opened(snapshot) = self.ask(Command::Open(Box::new(open))).await? else { return Err(Stopped::Gone) };
+        let Done::Opened(snapshot) = self.ask(Command::Open(Box::new(open))).await? else {
+            return Err(Stopped::Gone);
+        };
         let session = snapshot.info.id.clone();
         self.board.sessions.insert(session.clone(), *snapshot);
         let shown = self.show.opened(&session);

@@ -48,9 +48,10 @@ impl Plain {
                 });
                 steps.collect()
             }
-            ItemKind::Message(_) | ItemKind::Thought(_) | ItemKind::User { .. } | ItemKind::Compaction { .. } => {
-                String::new()
-            }
+            ItemKind::Message(_)
+            | ItemKind::Thought(_)
+            | ItemKind::User { .. }
+            | ItemKind::Compaction { .. } => String::new(),
         }
     }
 
@@ -92,10 +93,16 @@ impl Show for Plain {
         let err = match kind {
             EventKind::ItemFinished(item) => self.finished(item),
             EventKind::ItemChanged { change: Change::Stage(_) | Change::Text(_), .. } => String::new(),
-            EventKind::Noticed(Notice { title, text, .. }) => format!("{}\n", self.paint("33", &clean(&format!("{title}: {text}")))),
+            EventKind::Noticed(Notice { title, text, .. }) => {
+                format!("{}\n", self.paint("33", &clean(&format!("{title}: {text}"))))
+            }
             EventKind::TurnEnded { end: TurnEnd::Done, .. } => {
                 let last = self.last.clone().unwrap_or_default();
-                let out = if last.is_empty() { String::new() } else { format!("{}\n", last.trim_end_matches('\n')) };
+                let out = if last.is_empty() {
+                    String::new()
+                } else {
+                    format!("{}\n", last.trim_end_matches('\n'))
+                };
                 return Shown { out, err: String::new() };
             }
             EventKind::ItemStarted(_)

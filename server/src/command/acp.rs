@@ -15,7 +15,8 @@ pub(crate) fn run(flags: &Shared) -> Result<ExitCode, String> {
     let runtime = house::runtime()?;
     let served = runtime.block_on(async {
         let config = shared::config(flags, Tolerance::Broken).await?;
-        let usable = Config { home: config.home.clone(), given: config.given.clone(), tolerance: Tolerance::Broken };
+        let usable =
+            Config { home: config.home.clone(), given: config.given.clone(), tolerance: Tolerance::Broken };
         let engine = house::start(config)?;
         let about = About {
             name: "open-interpreter".into(),

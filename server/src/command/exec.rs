@@ -83,7 +83,8 @@ fn format(run: &ExecFlags) -> Format {
 fn schema(path: &Path) -> Result<Json, String> {
     let fail = |why: String| format!("--output-schema {}: {why}", path.display());
     let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
-    let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| fail(format!("it is not JSON: {error}")))?;
+    let value: serde_json::Value =
+        serde_json::from_str(&text).map_err(|error| fail(format!("it is not JSON: {error}")))?;
     if value.is_object() { Ok(Json(text)) } else { Err(fail("it is no JSON object".into())) }
 }
 

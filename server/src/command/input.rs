@@ -18,7 +18,11 @@ pub(super) fn prompt(argument: Option<&str>) -> Result<String, String> {
                 return Err("no prompt; give one, or pipe it in".into());
             }
             let text = read_stdin()?;
-            if text.trim().is_empty() { Err("the prompt from standard input is empty".into()) } else { Ok(text) }
+            if text.trim().is_empty() {
+                Err("the prompt from standard input is empty".into())
+            } else {
+                Ok(text)
+            }
         }
         Some(argument) if argument.trim().is_empty() => Err("the prompt is empty".into()),
         Some(argument) => {
@@ -36,7 +40,9 @@ fn read_stdin() -> Result<String, String> {
     let read = std::io::stdin().take(STDIN_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|error| format!("standard input: {error}"))?;
     if bytes.len() as u64 > STDIN_BYTES {
-        return Err(format!("standard input is larger than {STDIN_BYTES} bytes; put it into a file and name that"));
+        return Err(format!(
+            "standard input is larger than {STDIN_BYTES} bytes; put it into a file and name that"
+        ));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

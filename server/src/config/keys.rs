@@ -4,31 +4,78 @@ use serde_json::Value;
 
 /// Keys that are used; `*` is any name.
 const USED: &[&str] = &[
-    "model", "model_provider", "model_reasoning_effort", "model_context_window", "model_max_output_tokens", "mode",
-    "approval_policy", "sandbox_mode", "harness", "openai_base_url", "sandbox_workspace_write.writable_roots",
-    "sandbox_workspace_write.network_access", "shell_environment_policy.inherit", "shell_environment_policy.exclude",
-    "shell_environment_policy.include_only", "shell_environment_policy.set.*",
-    "shell_environment_policy.ignore_default_excludes", "project_doc_max_bytes", "project_doc_fallback_filenames",
-    "model_providers.*.name", "model_providers.*.base_url", "model_providers.*.env_key",
-    "model_providers.*.env_key_instructions", "model_providers.*.wire_api", "model_providers.*.http_headers.*",
-    "model_providers.*.env_http_headers.*", "model_providers.*.query_params.*",
-    "model_providers.*.request_max_retries", "model_providers.*.stream_max_retries",
-    "model_providers.*.stream_idle_timeout_ms", "model_providers.*.experimental_bearer_token",
-    "projects.*.trust_level", "projects.*.allow", "sandbox.min_level",
+    "model",
+    "model_provider",
+    "model_reasoning_effort",
+    "model_context_window",
+    "model_max_output_tokens",
+    "mode",
+    "approval_policy",
+    "sandbox_mode",
+    "harness",
+    "openai_base_url",
+    "sandbox_workspace_write.writable_roots",
+    "sandbox_workspace_write.network_access",
+    "shell_environment_policy.inherit",
+    "shell_environment_policy.exclude",
+    "shell_environment_policy.include_only",
+    "shell_environment_policy.set.*",
+    "shell_environment_policy.ignore_default_excludes",
+    "project_doc_max_bytes",
+    "project_doc_fallback_filenames",
+    "model_providers.*.name",
+    "model_providers.*.base_url",
+    "model_providers.*.env_key",
+    "model_providers.*.env_key_instructions",
+    "model_providers.*.wire_api",
+    "model_providers.*.http_headers.*",
+    "model_providers.*.env_http_headers.*",
+    "model_providers.*.query_params.*",
+    "model_providers.*.request_max_retries",
+    "model_providers.*.stream_max_retries",
+    "model_providers.*.stream_idle_timeout_ms",
+    "model_providers.*.experimental_bearer_token",
+    "projects.*.trust_level",
+    "projects.*.allow",
+    "sandbox.min_level",
 ];
 
 /// Keys of Codex that scripts and SDKs pass and that change nothing here yet.
 const WITHOUT_EFFECT: &[&str] = &[
-    "web_search", "tools.*", "features.*", "model_reasoning_summary", "model_verbosity", "hide_agent_reasoning",
-    "show_raw_agent_reasoning", "notify", "history.*", "tui.*", "analytics.*", "feedback.*", "otel.*", "file_opener",
-    "check_for_update_on_startup", "model_providers.*.requires_openai_auth", "model_providers.*.supports_websockets",
-    "sandbox_workspace_write.exclude_tmpdir_env_var", "sandbox_workspace_write.exclude_slash_tmp",
+    "web_search",
+    "tools.*",
+    "features.*",
+    "model_reasoning_summary",
+    "model_verbosity",
+    "hide_agent_reasoning",
+    "show_raw_agent_reasoning",
+    "notify",
+    "history.*",
+    "tui.*",
+    "analytics.*",
+    "feedback.*",
+    "otel.*",
+    "file_opener",
+    "check_for_update_on_startup",
+    "model_providers.*.requires_openai_auth",
+    "model_providers.*.supports_websockets",
+    "sandbox_workspace_write.exclude_tmpdir_env_var",
+    "sandbox_workspace_write.exclude_slash_tmp",
 ];
 
 /// What a project's own file may not decide, trusted or not.
 const NOT_FOR_PROJECTS: &[&str] = &[
-    "model_provider", "model_providers", "openai_base_url", "projects", "sandbox", "sandbox_mode", "approval_policy",
-    "mode", "sandbox_workspace_write", "shell_environment_policy", "notify",
+    "model_provider",
+    "model_providers",
+    "openai_base_url",
+    "projects",
+    "sandbox",
+    "sandbox_mode",
+    "approval_policy",
+    "mode",
+    "sandbox_workspace_write",
+    "shell_environment_policy",
+    "notify",
 ];
 
 /// What is wrong with the keys of one layer.
@@ -68,7 +115,8 @@ fn is_one_of(patterns: &[&str], path: &[String]) -> bool {
     patterns.iter().any(|pattern| {
         let parts: Vec<&str> = pattern.split('.').collect();
         let open = parts.last() == Some(&"*") && path.len() >= parts.len();
-        (parts.len() == path.len() || open) && parts.iter().zip(path).all(|(part, name)| *part == "*" || part == name)
+        (parts.len() == path.len() || open)
+            && parts.iter().zip(path).all(|(part, name)| *part == "*" || part == name)
     })
 }
 
@@ -114,7 +162,11 @@ fn distance(a: &str, b: &str) -> usize {
 /// Takes out what a project may not decide; gives the names.
 pub(crate) fn strip_project(layer: &mut Value) -> Vec<String> {
     let Some(map) = layer.as_object_mut() else { return Vec::new() };
-    NOT_FOR_PROJECTS.iter().filter(|key| map.shift_remove(**key).is_some()).map(|key| key.to_string()).collect()
+    NOT_FOR_PROJECTS
+        .iter()
+        .filter(|key| map.shift_remove(**key).is_some())
+        .map(|key| key.to_string())
+        .collect()
 }
 
 #[cfg(test)]
@@ -142,7 +194,8 @@ mod tests {
 
     #[test]
     fn a_project_cannot_widen_anything() {
-        let mut layer = json!({"model": "m", "sandbox_mode": "danger-full-access", "projects": {}, "mode": "auto"});
+        let mut layer =
+            json!({"model": "m", "sandbox_mode": "danger-full-access", "projects": {}, "mode": "auto"});
         assert_eq!(strip_project(&mut layer), ["projects", "sandbox_mode", "mode"]);
         assert_eq!(layer, json!({"model": "m"}));
     }

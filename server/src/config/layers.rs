@@ -15,7 +15,8 @@ pub(crate) fn home() -> Result<PathBuf, String> {
     match std::env::var_os("INTERPRETER_HOME").filter(|home| !home.is_empty()) {
         Some(home) => {
             let home = PathBuf::from(home);
-            std::path::absolute(&home).map_err(|error| format!("INTERPRETER_HOME {}: {error}", home.display()))
+            std::path::absolute(&home)
+                .map_err(|error| format!("INTERPRETER_HOME {}: {error}", home.display()))
         }
         None => std::env::home_dir()
             .map(|home| home.join(".openinterpreter"))
@@ -123,7 +124,8 @@ impl Reader {
         }
         if !odd.without_effect.is_empty() {
             let text = format!("{from}: {} have no effect here", odd.without_effect.join(", "));
-            self.notices.push(Notice { level: protocol::Level::Info, ..warning("Keys without effect", text) });
+            self.notices
+                .push(Notice { level: protocol::Level::Info, ..warning("Keys without effect", text) });
         }
         Ok(())
     }
@@ -134,7 +136,8 @@ impl Reader {
         folders.reverse();
         for path in folders.iter().map(|folder| folder.join(PROJECT)).filter(|path| path.is_file()) {
             if !trusted {
-                let text = format!("{} counts once you trust the project: `interpreter trust`", path.display());
+                let text =
+                    format!("{} counts once you trust the project: `interpreter trust`", path.display());
                 self.notices.push(warning("The project's configuration is not used", text));
                 continue;
             }
@@ -190,9 +193,8 @@ fn overrides(list: &[String]) -> Result<Value, String> {
         if parts.iter().any(String::is_empty) {
             return Err(format!("-c {given}: the key is empty"));
         }
-        let nested = parts.into_iter().rev().fold(value, |inner, part| {
-            Value::Object(Map::from_iter([(part, inner)]))
-        });
+        let nested =
+            parts.into_iter().rev().fold(value, |inner, part| Value::Object(Map::from_iter([(part, inner)])));
         merge(&mut layer, nested);
     }
     Ok(layer)

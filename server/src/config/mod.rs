@@ -75,7 +75,8 @@ impl Setup for Config {
             return Err(invalid("cwd", why, "give a folder that exists"));
         }
         options::known(chosen)?;
-        let layers = self.layers(cwd).map_err(|why| invalid("configuration", why, "mend it, or take the key out"))?;
+        let layers =
+            self.layers(cwd).map_err(|why| invalid("configuration", why, "mend it, or take the key out"))?;
         let raw = Raw::from(&layers.merged)
             .map_err(|why| invalid("configuration", why.to_string(), "mend the key, or take it out"))?;
         let provider = provider::choose(&raw, chosen, &self.given, &self.home)?;

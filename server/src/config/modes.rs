@@ -74,7 +74,8 @@ pub(crate) fn settings(
         value(chosen, id).or(file).map(str::to_string)
     };
     let sandbox = half("sandbox_mode", &raw.sandbox_mode).map_or(Ok(base.sandbox), |name| sandbox(&name))?;
-    let approval = half("approval_policy", &raw.approval_policy).map_or(Ok(base.approval), |name| approval(&name))?;
+    let approval =
+        half("approval_policy", &raw.approval_policy).map_or(Ok(base.approval), |name| approval(&name))?;
     let harness = value(chosen, "harness").or(raw.harness.as_deref()).filter(|name| !name.is_empty());
     let effort = value(chosen, "effort").map(str::to_string).or_else(|| raw.model_reasoning_effort.clone());
     Ok(Settings {
@@ -86,7 +87,11 @@ pub(crate) fn settings(
         mode: name_of(base, sandbox, approval).to_string(),
         approval,
         sandbox,
-        network: if raw.workspace.network_access || sandbox == Sandbox::FullAccess { Network::On } else { Network::Off },
+        network: if raw.workspace.network_access || sandbox == Sandbox::FullAccess {
+            Network::On
+        } else {
+            Network::Off
+        },
     })
 }
 
@@ -95,7 +100,8 @@ fn name_of(base: &Mode, sandbox: Sandbox, approval: Approval) -> &'static str {
     if (base.sandbox, base.approval) == (sandbox, approval) {
         return base.id;
     }
-    let same = MODES.iter().find(|mode| mode.id != "plan" && (mode.sandbox, mode.approval) == (sandbox, approval));
+    let same =
+        MODES.iter().find(|mode| mode.id != "plan" && (mode.sandbox, mode.approval) == (sandbox, approval));
     same.map_or(CUSTOM, |mode| mode.id)
 }
 

@@ -30,7 +30,9 @@ pub(super) fn known(chosen: &[(String, String)]) -> Result<(), Refusal> {
             return Err(unknown("option", id, IDS.iter().map(|id| id.to_string()).collect()));
         }
         let closed: Option<Vec<String>> = match id.as_str() {
-            "mode" => Some(MODES.iter().map(|mode| mode.id.to_string()).chain([CUSTOM.to_string()]).collect()),
+            "mode" => {
+                Some(MODES.iter().map(|mode| mode.id.to_string()).chain([CUSTOM.to_string()]).collect())
+            }
             "harness" => Some(harnesses().iter().map(|(name, _)| name.to_string()).collect()),
             _ => None,
         };
@@ -59,7 +61,8 @@ pub(super) fn offered(settings: &Settings, provider: &Chosen, raw: &Raw) -> Vec<
     if settings.mode == CUSTOM {
         modes.push(choice(CUSTOM, "Custom", Some("Sandbox and approvals were set apart")));
     }
-    let models = with(&provider.models, &settings.model).into_iter().map(|model| choice(&model, &model, None));
+    let models =
+        with(&provider.models, &settings.model).into_iter().map(|model| choice(&model, &model, None));
     let mut ids: Vec<String> = vec!["openai".into()];
     ids.extend(raw.model_providers.keys().cloned());
     let ids = with(&ids, &settings.provider).into_iter().map(|id| {
@@ -67,7 +70,8 @@ pub(super) fn offered(settings: &Settings, provider: &Chosen, raw: &Raw) -> Vec<
         choice(&id, &name.unwrap_or_else(|| id.clone()), None)
     });
     let effort = settings.effort.clone().unwrap_or_else(|| "default".into());
-    let mut efforts: Vec<OptionChoice> = EFFORTS.iter().map(|(value, name)| choice(value, name, None)).collect();
+    let mut efforts: Vec<OptionChoice> =
+        EFFORTS.iter().map(|(value, name)| choice(value, name, None)).collect();
     if !EFFORTS.iter().any(|(value, _)| *value == effort) {
         efforts.push(choice(&effort, &effort, None));
     }

@@ -24,7 +24,12 @@ pub(crate) struct Chosen {
 }
 
 /// Chooses; what is missing is told with everything that was looked for.
-pub(super) fn choose(raw: &Raw, chosen: &[(String, String)], given: &Given, home: &Path) -> Result<Chosen, Refusal> {
+pub(super) fn choose(
+    raw: &Raw,
+    chosen: &[(String, String)],
+    given: &Given,
+    home: &Path,
+) -> Result<Chosen, Refusal> {
     if let Some(script) = &given.script {
         return Ok(rehearsal(script.clone()));
     }
@@ -85,7 +90,12 @@ fn blank(id: &str, wire: Wire, base_url: String) -> Provider {
     }
 }
 
-fn openai(raw: &Raw, own: Option<&RawProvider>, home: &Path, notices: &mut Vec<Notice>) -> Result<Provider, Refusal> {
+fn openai(
+    raw: &Raw,
+    own: Option<&RawProvider>,
+    home: &Path,
+    notices: &mut Vec<Notice>,
+) -> Result<Provider, Refusal> {
     let url = own.and_then(|own| own.base_url.clone()).or_else(|| raw.openai_base_url.clone());
     let mut provider = blank("openai", Wire::Responses, url.clone().unwrap_or_else(|| OPENAI_URL.into()));
     provider.name = "OpenAI".into();
@@ -150,19 +160,25 @@ fn fill(provider: &mut Provider, own: &RawProvider, notices: &mut Vec<Notice>) -
     }
     if !provider.base_url.starts_with("http://") && !provider.base_url.starts_with("https://") {
         let what = format!("model_providers.{}.base_url", provider.id);
-        return Err(invalid(&what, format!("{:?} is no http address", provider.base_url), "begin it with https://"));
+        return Err(invalid(
+            &what,
+            format!("{:?} is no http address", provider.base_url),
+            "begin it with https://",
+        ));
     }
     provider.headers = own.http_headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     for (header, name) in &own.env_http_headers {
         match variable(name) {
             Some(value) => provider.headers.push((header.clone(), value)),
-            None => notices.push(warning("A header is not sent", format!("{header}: {name} is not in the environment"))),
+            None => notices
+                .push(warning("A header is not sent", format!("{header}: {name} is not in the environment"))),
         }
     }
     provider.query = own.query_params.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     provider.request_max_retries = own.request_max_retries.unwrap_or(provider.request_max_retries).min(100);
     provider.stream_max_retries = own.stream_max_retries.unwrap_or(provider.stream_max_retries).min(100);
-    provider.stream_idle_timeout_ms = own.stream_idle_timeout_ms.unwrap_or(provider.stream_idle_timeout_ms).max(1);
+    provider.stream_idle_timeout_ms =
+        own.stream_idle_timeout_ms.unwrap_or(provider.stream_idle_timeout_ms).max(1);
     provider.key = own.experimental_bearer_token.clone().map(Secret::new);
     Ok(())
 }

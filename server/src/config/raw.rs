@@ -89,13 +89,16 @@ impl Raw {
     pub(crate) fn min_level(&self) -> Result<sandbox::Level, Refusal> {
         match &self.sandbox.min_level {
             None => Ok(sandbox::Level::Landlock),
-            Some(name) => name.parse().map_err(|why| invalid("sandbox.min_level", why, "give full, landlock or none")),
+            Some(name) => {
+                name.parse().map_err(|why| invalid("sandbox.min_level", why, "give full, landlock or none"))
+            }
         }
     }
 
     /// The environment of commands.
     pub(crate) fn environment(&self) -> Vec<(String, String)> {
-        let own = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let own = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         let policy = &self.shell;
         let mut env: Vec<(String, String)> = match policy.inherit.unwrap_or(Inherit::Core) {
             Inherit::Core => sandbox::scrub(own),
@@ -103,7 +106,8 @@ impl Raw {
             Inherit::All => {
                 let all: Vec<(String, String)> = own.collect();
                 let mut env = sandbox::scrub(all.clone().into_iter());
-                let rest = all.into_iter().filter(|(name, _)| policy.ignore_default_excludes || !is_secret(name));
+                let rest =
+                    all.into_iter().filter(|(name, _)| policy.ignore_default_excludes || !is_secret(name));
                 for (name, value) in rest {
                     if !env.iter().any(|(known, _)| *known == name) {
                         env.push((name, value));
@@ -162,9 +166,13 @@ mod tests {
 
     #[test]
     fn patterns() {
-        for (pattern, name, held) in
-            [("AWS_*", "aws_region", true), ("*KEY*", "MY_KEYS", true), ("PATH", "PATHEXT", false), ("*", "X", true), ("A*Z", "AbcZ", true)]
-        {
+        for (pattern, name, held) in [
+            ("AWS_*", "aws_region", true),
+            ("*KEY*", "MY_KEYS", true),
+            ("PATH", "PATHEXT", false),
+            ("*", "X", true),
+            ("A*Z", "AbcZ", true),
+        ] {
             assert_eq!(matches(pattern, name), held, "{pattern} {name}");
         }
     }

@@ -81,9 +81,11 @@ fn change(home: &Path, root: &Path, change: impl FnOnce(&mut Table)) -> Result<(
         table.set_implicit(true);
         Item::Table(table)
     });
-    let projects = projects.as_table_mut().ok_or_else(|| format!("{}: projects is no table", path.display()))?;
+    let projects =
+        projects.as_table_mut().ok_or_else(|| format!("{}: projects is no table", path.display()))?;
     let project = projects.entry(&name).or_insert_with(|| Item::Table(Table::new()));
-    let project = project.as_table_mut().ok_or_else(|| format!("{}: projects.{name} is no table", path.display()))?;
+    let project =
+        project.as_table_mut().ok_or_else(|| format!("{}: projects.{name} is no table", path.display()))?;
     change(project);
     replace(&path, document.to_string().as_bytes()).map_err(fail)
 }
@@ -118,7 +120,9 @@ mod tests {
         let text = fs::read_to_string(home.join("config.toml")).unwrap();
         assert!(text.starts_with("# mine\nmodel = \"m\" # yes\n"), "{text}");
         let layer: Value = toml_edit::de::from_str(&text).unwrap();
-        assert!(trusted_by(&layer, root, root) && !trusted_by(&layer, Path::new("/other"), Path::new("/other")));
+        assert!(
+            trusted_by(&layer, root, root) && !trusted_by(&layer, Path::new("/other"), Path::new("/other"))
+        );
         assert_eq!(allowed_by(&layer, root), ["edit", "run:cargo test"]);
         fs::write(home.join("config.toml"), "broken = ").unwrap();
         assert!(trust(home, root).is_err());

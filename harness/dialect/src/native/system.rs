@@ -80,7 +80,10 @@ pub(super) fn notes(moment: &Moment, context: &Context) -> Vec<Note> {
         }
         Moment::Undone { files } => {
             let names: Vec<&str> = files.iter().map(|file| file.0.as_str()).collect();
-            let text = format!("The user took back your changes in: {}. Read them again before you edit.", names.join(", "));
+            let text = format!(
+                "The user took back your changes in: {}. Read them again before you edit.",
+                names.join(", ")
+            );
             vec![note(NoteWhy::Edited, text)]
         }
     }

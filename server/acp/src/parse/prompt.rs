@@ -14,7 +14,11 @@ pub(crate) fn prompt(params: &Value) -> Result<Vec<Content>, Error> {
     let content: Result<Vec<Content>, Error> = blocks.iter().map(block).collect();
     let content = content?;
     let says = content.iter().any(|part| !matches!(part, Content::Text(text) if text.trim().is_empty()));
-    if says { Ok(content) } else { Err(bad_params("the prompt is empty; give a text, an image or a resource")) }
+    if says {
+        Ok(content)
+    } else {
+        Err(bad_params("the prompt is empty; give a text, an image or a resource"))
+    }
 }
 
 fn block(block: &Value) -> Result<Content, Error> {
@@ -31,7 +35,8 @@ fn block(block: &Value) -> Result<Content, Error> {
         "audio" => Err(bad_params("audio is not taken; promptCapabilities.audio is false")),
         "resource_link" => {
             let uri = decoded(field("uri").unwrap_or_default());
-            let name = owned("name").unwrap_or_else(|| uri.rsplit('/').next().unwrap_or_default().to_string());
+            let name =
+                owned("name").unwrap_or_else(|| uri.rsplit('/').next().unwrap_or_default().to_string());
             Ok(Content::Link { uri, name, mime: owned("mimeType"), lines: None })
         }
         "resource" => {
@@ -50,7 +55,6 @@ fn block(block: &Value) -> Result<Content, Error> {
         }
     }
 }
-
 
 /// A `file://` address with its path decoded, once; others stay as they are.
 fn decoded(uri: &str) -> String {

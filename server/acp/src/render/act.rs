@@ -1,7 +1,8 @@
 //! Tool calls: one call, then updates, the last of them final.
 
 use protocol::{
-    Act, Action, Ask, Change, FileDiff, FileKind, Grant, Item, ItemId, Line, Outcome, ReadBody, RunEnd, Stage, Verb,
+    Act, Action, Ask, Change, FileDiff, FileKind, Grant, Item, ItemId, Line, Outcome, ReadBody, RunEnd,
+    Stage, Verb,
 };
 use serde_json::{Map, Value, json};
 

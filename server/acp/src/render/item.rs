@@ -11,7 +11,9 @@ use crate::caps::Caps;
 pub(crate) fn started(item: &Item, own: &ClientId, caps: Caps) -> Vec<Value> {
     match &item.kind {
         ItemKind::User { content, by } if by.as_ref() != Some(own) => user(&item.id, content),
-        ItemKind::User { .. } | ItemKind::Message(_) | ItemKind::Thought(_) | ItemKind::Compaction { .. } => Vec::new(),
+        ItemKind::User { .. } | ItemKind::Message(_) | ItemKind::Thought(_) | ItemKind::Compaction { .. } => {
+            Vec::new()
+        }
         ItemKind::Act(made) => vec![act::forming(&item.id, made, caps)],
         ItemKind::Plan(plan) => vec![session::plan(plan)],
     }
@@ -25,9 +27,11 @@ pub(crate) fn finished(item: &Item, caps: Caps) -> Vec<Value> {
         ItemKind::Thought(said) => said_chunk("agent_thought_chunk", &item.id, said),
         ItemKind::Act(made) => vec![act::whole(item, made, caps)],
         ItemKind::Plan(plan) => vec![session::plan(plan)],
-        ItemKind::Compaction { summary, .. } => {
-            said_chunk("agent_thought_chunk", &item.id, &format!("The conversation was compacted:\n{summary}"))
-        }
+        ItemKind::Compaction { summary, .. } => said_chunk(
+            "agent_thought_chunk",
+            &item.id,
+            &format!("The conversation was compacted:\n{summary}"),
+        ),
     }
 }
 
@@ -51,7 +55,9 @@ fn block(content: &Content) -> Value {
     match content {
         Content::Text(text) => json!({"type": "text", "text": text}),
         Content::Image { mime, data, .. } => json!({"type": "image", "mimeType": mime, "data": data.0}),
-        Content::Link { uri, name, .. } => json!({"type": "resource_link", "uri": encoded(uri), "name": name}),
+        Content::Link { uri, name, .. } => {
+            json!({"type": "resource_link", "uri": encoded(uri), "name": name})
+        }
         Content::Resource { uri, mime, text: Some(text), .. } => {
             json!({"type": "resource", "resource": {"uri": encoded(uri), "mimeType": mime, "text": text}})
         }
@@ -66,7 +72,9 @@ fn block(content: &Content) -> Value {
 fn encoded(uri: &str) -> String {
     let Some(path) = uri.strip_prefix("file://") else { return uri.to_string() };
     let keep = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte);
-    let path: String =
-        path.bytes().map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect();
+    let path: String = path
+        .bytes()
+        .map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect();
     format!("file://{path}")
 }

@@ -1,6 +1,8 @@
 //! What a session is, as ACP shows it.
 
-use protocol::{ConfigOption, Level, Notice, OptionKind, Plan, Rank, SessionRow, SlashCommand, StepState, Usage};
+use protocol::{
+    ConfigOption, Level, Notice, OptionKind, Plan, Rank, SessionRow, SlashCommand, StepState, Usage,
+};
 use serde_json::{Value, json};
 
 /// The pickers.

@@ -10,9 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use protocol::{
-    CanAsk, Command, Done, FilePath, Keep, Open, Order, Origin, Past, SessionId, Up, When,
-};
+use protocol::{CanAsk, Command, Done, FilePath, Keep, Open, Order, Origin, Past, SessionId, Up, When};
 use providers::script::Script;
 
 use crate::config::{Config, Given, Tolerance};
@@ -89,7 +87,8 @@ async fn follow(client: &link::Client, work: &Path, show: &mut Show) -> Result<(
                     let answer = show.event(&event).await;
                     if let (Some((ask, answer)), Some(session)) = (answer, &session) {
                         let order = Order::Answer { ask, answer };
-                        send(client, &mut asked, Command::Session { session: session.clone(), order }).await?;
+                        send(client, &mut asked, Command::Session { session: session.clone(), order })
+                            .await?;
                     }
                     if let protocol::EventKind::TurnEnded { end, .. } = &event.kind {
                         return match end {

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use protocol::{
-    Act, Action, Answer, Ask, AskId, Board, Change, Event, EventKind, FileDiff, Item, ItemKind, Line, Outcome, Snapshot,
-    Stage,
+    Act, Action, Answer, Ask, AskId, Board, Change, Event, EventKind, FileDiff, Item, ItemKind, Line,
+    Outcome, Snapshot, Stage,
 };
 
 /// How long a person has to answer before the demo answers itself.
@@ -33,7 +33,10 @@ impl Show {
     }
 
     pub(super) fn intro(&mut self, work: &Path) {
-        self.line("2", "The model of this demo is scripted: its words and calls are fixed. Everything else is real:");
+        self.line(
+            "2",
+            "The model of this demo is scripted: its words and calls are fixed. Everything else is real:",
+        );
         self.line("2", "the engine, the sandbox, the edit, the tests. No key and no network are used.");
         self.line("2", &format!("Scratch repository: {}", work.display()));
         self.line("0", "");
@@ -48,7 +51,10 @@ impl Show {
         } else {
             self.line("31", "The project's tests fail. The scratch repository is removed.");
         }
-        self.line("2", "Next: export OPENAI_API_KEY=..., or `interpreter --oss` with Ollama; then `interpreter`.");
+        self.line(
+            "2",
+            "Next: export OPENAI_API_KEY=..., or `interpreter --oss` with Ollama; then `interpreter`.",
+        );
     }
 
     pub(super) fn opened(&mut self, snapshot: Snapshot) {
@@ -108,7 +114,10 @@ impl Show {
         match &item.kind {
             ItemKind::Message(_) => self.line("0", ""),
             ItemKind::Act(act) => self.act(act, item.stage),
-            ItemKind::Thought(_) | ItemKind::User { .. } | ItemKind::Plan(_) | ItemKind::Compaction { .. } => {}
+            ItemKind::Thought(_)
+            | ItemKind::User { .. }
+            | ItemKind::Plan(_)
+            | ItemKind::Compaction { .. } => {}
         }
     }
 
@@ -135,8 +144,12 @@ impl Show {
                 self.diff(file);
             }
         }
-        let names: Vec<String> =
-            ask.choices.iter().enumerate().map(|(at, choice)| format!("{} {}", at + 1, choice.name)).collect();
+        let names: Vec<String> = ask
+            .choices
+            .iter()
+            .enumerate()
+            .map(|(at, choice)| format!("{} {}", at + 1, choice.name))
+            .collect();
         self.line("33", &format!("May it? ({})", ask.why));
         self.line("33", &format!("  {}", names.join("   ")));
         let picked = if std::io::stdin().is_terminal() && self.watched { person().await } else { None };
@@ -162,7 +175,8 @@ impl Show {
         if std::mem::take(&mut self.in_text) {
             self.print("\n");
         }
-        let painted = if self.color && code != "0" { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.into() };
+        let painted =
+            if self.color && code != "0" { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.into() };
         self.print(&format!("{painted}\n"));
     }
 

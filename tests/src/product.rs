@@ -1,0 +1,124 @@
+//! The built binary in a workspace and a home of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::ModelServer;
+
+/// Where a test runs the product.
+pub struct Product {
+    root: tempfile::TempDir,
+    pub work: PathBuf,
+    pub home: PathBuf,
+}
+
+/// What a run of `exec` said.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+    pub took: Duration,
+}
+
+/// The binary beside the tests: `INTERPRETER_BIN`, else the one of this build.
+pub fn binary() -> PathBuf {
+    if let Some(given) = std::env::var_os("INTERPRETER_BIN") {
+        return given.into();
+    }
+    let test = std::env::current_exe().expect("this test's path");
+    let found =
+        test.ancestors().skip(1).take(3).map(|folder| folder.join("interpreter")).find(|file| file.is_file());
+    found.unwrap_or_else(|| {
+        panic!("there is no interpreter beside {}; build the workspace first", test.display())
+    })
+}
+
+impl Product {
+    pub fn new() -> Self {
+        let root = tempfile::tempdir().expect("a folder");
+        let base = root.path().canonicalize().expect("its real path");
+        let (work, home) = (base.join("work"), base.join("home"));
+        std::fs::create_dir_all(&work).expect("work");
+        std::fs::create_dir_all(&home).expect("home");
+        Self { root, work, home }
+    }
+
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// A configuration whose provider is this server.
+    pub fn configure(&self, server: &ModelServer, wire: &str, more: &str) {
+        let text = format!(
+            "model_provider = \"mock\"\nmodel = \"m\"\n{more}\n[model_providers.mock]\nbase_url = \"{}\"\n\
+             wire_api = \"{wire}\"\nrequest_max_retries = 2\nstream_max_retries = 2\n",
+            server.url()
+        );
+        std::fs::write(self.home.join("config.toml"), text).expect("config.toml");
+    }
+
+    /// The binary with this home and nothing of ours in its environment.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(binary());
+        command.env("INTERPRETER_HOME", &self.home).current_dir(&self.work);
+        for name in ["OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// `interpreter exec` with these arguments, to its end.
+    pub fn exec(&self, args: &[&str]) -> Ran {
+        let mut command = self.command();
+        command.arg("exec").args(args).stdin(Stdio::null());
+        run(&mut command, Duration::from_secs(60))
+    }
+}
+
+impl Default for Product {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Runs to the end; a run beyond its time fails the test.
+pub fn run(command: &mut Command, limit: Duration) -> Ran {
+    let started = Instant::now();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+    let (out, err) = (child.stdout.take().expect("out"), child.stderr.take().expect("err"));
+    let read = |mut pipe: Box<dyn std::io::Read + Send>| {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let _ = pipe.read_to_end(&mut bytes);
+            String::from_utf8_lossy(&bytes).into_owned()
+        })
+    };
+    let (out, err) = (read(Box::new(out)), read(Box::new(err)));
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("its state") {
+            break status;
+        }
+        if started.elapsed() > limit {
+            let _ = child.kill();
+            panic!("{command:?} ran longer than {limit:?}");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let took = started.elapsed();
+    Ran { code: status.code(), out: out.join().expect("out"), err: err.join().expect("err"), took }
+}
+
+/// Copies a folder, byte for byte, writable.
+pub fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("a folder");
+    for entry in std::fs::read_dir(from).expect("a folder to copy").flatten() {
+        let target = to.join(entry.file_name());
+        if entry.file_type().expect("its kind").is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::write(&target, std::fs::read(entry.path()).expect("a file")).expect("a copy");
+        }
+    }
+}
