@@ -1,11 +1,48 @@
-//! x
-pub(crate) fn run(_: &crate::cli::Shared, _: Option<String>) -> Result<std::process::ExitCode, String> {
-    Err("x".into())
+//! `interpreter` and `interpreter resume`: the terminal chat.
+
+use std::process::ExitCode;
+
+use protocol::{FilePath, SessionId};
+use tui_lite::{Chat, Start};
+
+use super::shared;
+use crate::cli::Shared;
+use crate::config::Tolerance;
+use crate::house;
+
+pub(crate) fn run(flags: &Shared, prompt: Option<String>) -> Result<ExitCode, String> {
+    chat(flags, prompt, Start::New)
 }
-pub(crate) fn resume(
-    _: &crate::cli::Shared,
-    _: Option<String>,
-    _: bool,
-) -> Result<std::process::ExitCode, String> {
-    Err("x".into())
+
+pub(crate) fn resume(flags: &Shared, id: Option<String>, last: bool) -> Result<ExitCode, String> {
+    let start = match (id, last) {
+        (Some(id), false) => Start::Resume(SessionId(id)),
+        (None, _) => Start::Last,
+        (Some(_), true) => return Err("resume: give an id or --last, not both".into()),
+    };
+    chat(flags, None, start)
+}
+
+fn chat(flags: &Shared, prompt: Option<String>, start: Start) -> Result<ExitCode, String> {
+    let cwd = shared::folder(flags)?;
+    let roots = shared::roots(flags, &cwd)?;
+    let runtime = house::runtime()?;
+    let ended = runtime.block_on(async {
+        let config = shared::config(flags, Tolerance::None).await?;
+        let engine = house::start(config)?;
+        let chat = Chat {
+            cwd: FilePath::from(cwd.as_path()),
+            roots,
+            prompt,
+            start,
+            options: shared::options(flags),
+            version: env!("CARGO_PKG_VERSION").into(),
+        };
+        let ended = tui_lite::run(engine.connect(), chat).await;
+        engine.close().await;
+        ended
+    });
+    // A read of the keyboard that is still under way must not hold us.
+    runtime.shutdown_background();
+    ended.map(|()| ExitCode::SUCCESS)
 }
