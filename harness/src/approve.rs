@@ -131,10 +131,10 @@ fn hard_linked(_: &FileEdit) -> Option<&Path> {
 
 fn run(case: &Case, command: &str, unsandboxed: Option<&str>) -> Verdict {
     let scope = run_scope(command);
-    if let Some(reason) = unsandboxed {
-        if case.settings.sandbox != Sandbox::FullAccess {
-            return ask_outside(case, format!("it asks to run outside of the sandbox: {reason}"), scope);
-        }
+    if let Some(reason) = unsandboxed
+        && case.settings.sandbox != Sandbox::FullAccess
+    {
+        return ask_outside(case, format!("it asks to run outside of the sandbox: {reason}"), scope);
     }
     if case.settings.sandbox == Sandbox::FullAccess {
         return match case.settings.approval {

@@ -76,10 +76,10 @@ impl Tasks {
         }
         let end = handle.end.borrow().clone();
         let output = handle.output.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if end.is_some() {
-            if let Some(handle) = self.lock().get_mut(id) {
-                handle.told = true;
-            }
+        if end.is_some()
+            && let Some(handle) = self.lock().get_mut(id)
+        {
+            handle.told = true;
         }
         Some((end.unwrap_or_else(|| RunEnd::StillRunning(id.clone())), output))
     }

@@ -27,8 +27,6 @@ pub enum Stage {
     Cancelled,
 }
 
-// Items are mostly acts; a box would only move the cost.
-#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemKind {

@@ -44,15 +44,15 @@ impl Calls {
         let index = delta.get("index").and_then(Value::as_u64);
         let at = self.find(index, id, name);
         let Some(call) = self.calls.get_mut(at) else { return };
-        if let Some(id) = id {
-            if !call.begun {
-                call.id = id.to_string();
-            }
+        if let Some(id) = id
+            && !call.begun
+        {
+            call.id = id.to_string();
         }
-        if let Some(name) = name {
-            if !call.begun {
-                call.name.push_str(name);
-            }
+        if let Some(name) = name
+            && !call.begun
+        {
+            call.name.push_str(name);
         }
         let (input, whole) = match function.get("arguments") {
             None | Some(Value::Null) => (String::new(), false),
@@ -161,10 +161,10 @@ impl Calls {
 
     /// Its whole arguments, for servers that stream none of them.
     pub(crate) fn settle(&mut self, key: u64, input: &str, events: &mut Vec<ModelEvent>) {
-        if let Some(at) = self.by_index.get(&key).copied() {
-            if self.calls.get(at).is_some_and(|call| call.sent == 0) {
-                self.input(at, input, true, events);
-            }
+        if let Some(at) = self.by_index.get(&key).copied()
+            && self.calls.get(at).is_some_and(|call| call.sent == 0)
+        {
+            self.input(at, input, true, events);
         }
     }
 }

@@ -286,7 +286,7 @@ mod tests {
         ];
         for (status, after, body, kind, again) in table {
             let trouble = Trouble::status(&provider(), *status, *after, body);
-            assert_eq!((trouble.failure.kind, trouble.again), (kind.clone(), *again), "{status} {body}");
+            assert_eq!((trouble.failure.kind, trouble.again), (*kind, *again), "{status} {body}");
         }
     }
 

@@ -26,11 +26,11 @@ impl Sse {
     pub(crate) fn feed(&mut self, bytes: &[u8], found: &mut Vec<String>) -> Result<(), TooLarge> {
         let mut rest = bytes;
         while !rest.is_empty() {
-            if std::mem::take(&mut self.after_cr) {
-                if let Some(after) = rest.strip_prefix(b"\n") {
-                    rest = after;
-                    continue;
-                }
+            if std::mem::take(&mut self.after_cr)
+                && let Some(after) = rest.strip_prefix(b"\n")
+            {
+                rest = after;
+                continue;
             }
             let Some(at) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
                 self.line.extend_from_slice(rest);
@@ -75,10 +75,10 @@ impl Sse {
     }
 
     fn dispatch(&mut self, found: &mut Vec<String>) {
-        if let Some(data) = self.data.take() {
-            if !data.is_empty() {
-                found.push(String::from_utf8_lossy(&data).into_owned());
-            }
+        if let Some(data) = self.data.take()
+            && !data.is_empty()
+        {
+            found.push(String::from_utf8_lossy(&data).into_owned());
         }
     }
 }

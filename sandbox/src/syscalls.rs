@@ -159,7 +159,7 @@ fn rules(around: Around) -> Result<Rules, seccompiler::BackendError> {
     let typed = [libc::TIOCSTI, libc::TIOCLINUX];
     let typed: Result<Vec<SeccompRule>, _> = typed
         .iter()
-        .map(|request| condition(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *request as u64))
+        .map(|request| condition(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *request))
         .collect();
     rules.insert(libc::SYS_ioctl, typed?);
     Ok(rules)

@@ -76,12 +76,12 @@ impl Agent {
                     inner.auto.clone()
                 };
                 said.more.notify_all();
-                if let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id")) {
-                    if let Some(answer) = answer(method, &message["params"], &how, &work) {
-                        let mut frame = json!({"jsonrpc": "2.0", "id": id});
-                        frame.as_object_mut().expect("a frame").extend(answer);
-                        let _ = writeln!(answers, "{frame}");
-                    }
+                if let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id"))
+                    && let Some(answer) = answer(method, &message["params"], &how, &work)
+                {
+                    let mut frame = json!({"jsonrpc": "2.0", "id": id});
+                    frame.as_object_mut().expect("a frame").extend(answer);
+                    let _ = writeln!(answers, "{frame}");
                 }
             }
             said.inner.lock().expect("lock").ended = true;

@@ -415,10 +415,8 @@ fn check_responses(body: &Value) -> Option<String> {
                 }
                 awaited.insert(id);
             }
-            "function_call_output" => {
-                if !awaited.remove(&id) {
-                    return Some(format!("input[{at}]: no tool call found for the output {id:?}"));
-                }
+            "function_call_output" if !awaited.remove(&id) => {
+                return Some(format!("input[{at}]: no tool call found for the output {id:?}"));
             }
             "message" if !awaited.is_empty() => {
                 return Some(format!("input[{at}]: no tool output found for {awaited:?}"));

@@ -185,12 +185,11 @@ fn every_call_ended(messages: &[Value]) -> Result<(), String> {
             }
             _ => {}
         }
-        if message["result"].get("stopReason").is_some() {
-            if let Some(open) =
+        if message["result"].get("stopReason").is_some()
+            && let Some(open) =
                 calls.iter().find(|(_, status)| !matches!(status.as_str(), "completed" | "failed"))
-            {
-                return Err(format!("still open at an answer: {open:?}"));
-            }
+        {
+            return Err(format!("still open at an answer: {open:?}"));
         }
     }
     Ok(())

@@ -59,10 +59,10 @@ impl Roots {
         if path.contains('\0') {
             return Err(fail("path", "it holds a NUL character"));
         }
-        if let Some(rest) = path.strip_prefix("~/") {
-            if let Some(home) = std::env::home_dir() {
-                return Ok(home.join(rest));
-            }
+        if let Some(rest) = path.strip_prefix("~/")
+            && let Some(home) = std::env::home_dir()
+        {
+            return Ok(home.join(rest));
         }
         Ok(self.cwd.join(path))
     }

@@ -112,10 +112,10 @@ impl Actor {
             if self.turn.is_none() && self.closing.is_some() {
                 break;
             }
-            if self.turn.is_none() {
-                if let Some(next) = self.queue.pop_front() {
-                    self.start(next).await;
-                }
+            if self.turn.is_none()
+                && let Some(next) = self.queue.pop_front()
+            {
+                self.start(next).await;
             }
         }
         self.end().await;

@@ -97,10 +97,11 @@ impl Actor {
     }
 
     async fn start_if_idle(&mut self) {
-        if self.turn.is_none() && self.closing.is_none() {
-            if let Some(next) = self.queue.pop_front() {
-                self.start(next).await;
-            }
+        if self.turn.is_none()
+            && self.closing.is_none()
+            && let Some(next) = self.queue.pop_front()
+        {
+            self.start(next).await;
         }
     }
 

@@ -63,10 +63,10 @@ impl Face {
     }
 
     pub(crate) async fn notification(&mut self, notification: UntypedMessage) {
-        if notification.method == "session/cancel" {
-            if let Ok(session) = parse::session(&notification.params) {
-                self.command(order(session, Order::Cancel(Target::Turn)), Waiting::Nothing).await;
-            }
+        if notification.method == "session/cancel"
+            && let Ok(session) = parse::session(&notification.params)
+        {
+            self.command(order(session, Order::Cancel(Target::Turn)), Waiting::Nothing).await;
         }
     }
 

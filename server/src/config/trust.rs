@@ -53,10 +53,10 @@ pub(super) fn trust(home: &Path, root: &Path) -> Result<(), String> {
 pub(super) fn allow(home: &Path, root: &Path, scope: &str) -> Result<(), String> {
     change(home, root, |project| {
         let list = project.entry("allow").or_insert(value(Array::new()));
-        if let Some(list) = list.as_array_mut() {
-            if !list.iter().any(|known| known.as_str() == Some(scope)) {
-                list.push(scope);
-            }
+        if let Some(list) = list.as_array_mut()
+            && !list.iter().any(|known| known.as_str() == Some(scope))
+        {
+            list.push(scope);
         }
     })
 }

@@ -168,7 +168,7 @@ fn found(act: &Act, files: &[protocol::FoundFile], total: u64, more: bool) -> Re
         return ok("No matches.");
     }
     let want = match &act.action {
-        Some(protocol::Action::Search(search)) => search.want.clone(),
+        Some(protocol::Action::Search(search)) => search.want,
         _ => Want::Lines,
     };
     let mut text = String::new();

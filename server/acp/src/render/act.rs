@@ -87,14 +87,15 @@ pub(crate) fn last(item: &Item, act: &Act, caps: Caps) -> Value {
         Some(outcome) => shown.extend(outcome_content(outcome)),
         None => {}
     }
-    if !act.files.is_empty() && (item.stage == Stage::Done || run || item.stage == Stage::Declined) {
-        if let Value::Array(list) = diffs(&act.files) {
-            // The diff says all that a finished edit has to say.
-            if matches!(act.outcome, Some(Outcome::Edited { .. })) {
-                shown.clear();
-            }
-            shown.extend(list);
+    if !act.files.is_empty()
+        && (item.stage == Stage::Done || run || item.stage == Stage::Declined)
+        && let Value::Array(list) = diffs(&act.files)
+    {
+        // The diff says all that a finished edit has to say.
+        if matches!(act.outcome, Some(Outcome::Edited { .. })) {
+            shown.clear();
         }
+        shown.extend(list);
     }
     set(&mut call, "content", shown.into());
     if let Some(outcome) = &act.outcome {
