@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// An agent under way, and everything it said.
 pub struct Agent {
     child: Child,
-    stdin: Option<ChildStdin>,
+    stdin: Arc<Mutex<Option<ChildStdin>>>,
     said: Arc<Said>,
     work: PathBuf,
     sessions: HashMap<String, String>,
@@ -51,15 +51,20 @@ impl Agent {
                 .zip([json!("allow"), json!("disk"), json!("disk")])
                 .map(|(method, how)| (method.to_string(), how))
                 .collect();
-        let mut agent =
-            Self { child, stdin: Some(stdin), said, work: work.to_path_buf(), sessions: HashMap::new() };
+        let mut agent = Self {
+            child,
+            stdin: Arc::new(Mutex::new(Some(stdin))),
+            said,
+            work: work.to_path_buf(),
+            sessions: HashMap::new(),
+        };
         agent.listen(stdout);
         agent
     }
 
     fn listen(&mut self, stdout: std::process::ChildStdout) {
         let (said, work) = (Arc::clone(&self.said), self.work.display().to_string());
-        let mut answers = self.stdin.as_ref().map(try_clone).expect("an input");
+        let answers = Arc::clone(&self.stdin);
         std::thread::spawn(move || {
             for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
                 let text = String::from_utf8_lossy(&line).into_owned();
@@ -81,7 +86,9 @@ impl Agent {
                 {
                     let mut frame = json!({"jsonrpc": "2.0", "id": id});
                     frame.as_object_mut().expect("a frame").extend(answer);
-                    let _ = writeln!(answers, "{frame}");
+                    if let Some(answers) = answers.lock().expect("lock").as_mut() {
+                        let _ = writeln!(answers, "{frame}");
+                    }
                 }
             }
             said.inner.lock().expect("lock").ended = true;
@@ -96,7 +103,7 @@ impl Agent {
     }
 
     pub fn raw(&mut self, line: &[u8]) {
-        if let Some(stdin) = &mut self.stdin {
+        if let Some(stdin) = self.stdin.lock().expect("lock").as_mut() {
             let _ = stdin.write_all(line);
             let _ = stdin.write_all(b"\n");
             let _ = stdin.flush();
@@ -163,9 +170,7 @@ impl Agent {
     /// Ends the input; how long it takes to leave.
     pub fn end(&mut self) -> Duration {
         let started = Instant::now();
-        self.stdin = None;
-        // The listener holds a second handle of the pipe.
-        self.said.inner.lock().expect("lock").auto.clear();
+        *self.stdin.lock().expect("lock") = None;
         while self.is_alive() && started.elapsed() < Duration::from_secs(10) {
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -238,11 +243,6 @@ impl Drop for Agent {
     fn drop(&mut self) {
         self.kill();
     }
-}
-
-fn try_clone(stdin: &ChildStdin) -> std::fs::File {
-    use std::os::fd::AsFd;
-    std::fs::File::from(stdin.as_fd().try_clone_to_owned().expect("a second handle"))
 }
 
 fn matches(message: &Value, what: &Value) -> bool {

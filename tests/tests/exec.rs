@@ -1,0 +1,180 @@
+//! The exec face through the built binary: input, output, exit codes, signals.
+
+use std::io::Write;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tests::ModelServer;
+use tests::product::{Product, run};
+
+fn stage(script: &Value) -> (Product, ModelServer) {
+    let product = Product::new();
+    let server = ModelServer::say(script, &product.work);
+    product.configure(&server, "responses", "");
+    (product, server)
+}
+
+#[test]
+fn the_answer_is_on_stdout_and_progress_on_stderr() {
+    let (product, _server) = stage(&json!({"turns": [
+        {"say": "looking", "calls": [{"tool": "shell", "args": {"command": "echo hi"}}]}, {"say": "the answer"}
+    ]}));
+    let ran = product.exec(&["--skip-git-repo-check", "go"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "the answer\n"));
+    assert!(ran.err.contains("echo hi") && ran.err.contains("looking"), "{}", ran.err);
+}
+
+#[test]
+fn exit_codes_tell_how_it_ended() {
+    let bad = json!({"turns": [{"status": 400, "type": "application/json", "body": "{\"error\":{\"message\":\"no\"}}"}]});
+    let (product, server) = stage(&bad);
+    let ran = product.exec(&["--json", "--skip-git-repo-check", "go"]);
+    assert_eq!(ran.code, Some(1));
+    let types: Vec<String> = ran
+        .out
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["type"].as_str().unwrap().to_string())
+        .collect();
+    assert_eq!(types, ["thread.started", "turn.started", "error", "turn.failed"]);
+    assert_eq!(server.requests().len(), 1, "a 400 is not tried again");
+    assert_eq!(product.exec(&["--no-such-flag"]).code, Some(2));
+    let ran = product.exec(&["go"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("--skip-git-repo-check"), "{}", ran.err);
+}
+
+#[test]
+fn without_a_provider_it_says_what_it_looked_for() {
+    let product = Product::new();
+    let ran = product.exec(&["--skip-git-repo-check", "go"]);
+    assert_eq!(ran.code, Some(1));
+    for text in ["OPENAI_API_KEY", "auth.json", "config.toml", "--oss", "export OPENAI_API_KEY="] {
+        assert!(ran.err.contains(text), "{text}: {}", ran.err);
+    }
+}
+
+#[test]
+fn the_prompt_comes_by_argument_by_pipe_or_by_both() {
+    let say = json!({"turns": [], "after_last": {"say": "ok"}});
+    let (product, server) = stage(&say);
+    let piped = |args: &[&str], input: &str| {
+        let mut command = product.command();
+        command.arg("exec").args(args).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success());
+        server.requests().last().unwrap().body["input"].to_string()
+    };
+    assert!(piped(&["--skip-git-repo-check"], "from the pipe").contains("from the pipe"));
+    assert!(piped(&["--skip-git-repo-check", "-"], "by dash").contains("by dash"));
+    let both = piped(&["--skip-git-repo-check", "look at"], "some text");
+    assert!(both.contains("look at\\n\\n<stdin>\\nsome text\\n</stdin>"), "{both}");
+}
+
+#[test]
+fn a_prompt_argument_never_waits_for_an_idle_pipe() {
+    let (product, _server) = stage(&json!({"turns": [{"say": "ok"}]}));
+    let mut command = product.command();
+    command.args(["exec", "--skip-git-repo-check", "go"]).stdin(Stdio::piped());
+    let started = Instant::now();
+    let ran = run(&mut command, Duration::from_secs(10));
+    assert_eq!(ran.code, Some(0));
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+}
+
+#[test]
+fn signals_end_the_item_the_turn_and_the_tree() {
+    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let (product, _server) = stage(&json!({"turns": [
+            {"calls": [{"tool": "shell", "args": {"command": "touch began; sleep 2; touch late"}}]}, {"say": "never"}
+        ]}));
+        let mut command = product.command();
+        command.args(["exec", "--json", "--skip-git-repo-check", "-s", "workspace-write", "go"]);
+        let child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let until = Instant::now() + Duration::from_secs(20);
+        while !product.work.join("began").exists() {
+            assert!(Instant::now() < until);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let sent = Instant::now();
+        let kill = std::process::Command::new("kill")
+            .args(["-s", signal, &child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(kill.success());
+        let output = child.wait_with_output().unwrap();
+        assert!(sent.elapsed() < Duration::from_secs(2), "{:?}", sent.elapsed());
+        assert_eq!(output.status.code(), Some(code), "{signal}");
+        let out = String::from_utf8(output.stdout).unwrap();
+        let events: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(
+            events
+                .iter()
+                .any(|event| event["type"] == "item.completed" && event["item"]["status"] == "failed"),
+            "{out}"
+        );
+        assert_eq!(events.last().unwrap()["type"], "turn.failed");
+        std::thread::sleep(Duration::from_millis(2_200));
+        assert!(!product.work.join("late").exists(), "{signal}");
+    }
+}
+
+#[test]
+fn a_retried_request_is_told_and_comes_to_its_end() {
+    let (product, server) = stage(&json!({"turns": [
+        {"status": 429, "headers": {"retry-after": "1"}, "type": "application/json", "body": "{\"error\":{\"message\":\"slow\"}}"},
+        {"status": 503, "type": "text/html", "body": "<h1>busy</h1>"},
+        {"say": "made it"}
+    ]}));
+    let ran = product.exec(&["--json", "--skip-git-repo-check", "go"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.out);
+    assert!(ran.out.contains("slow") && ran.out.contains("made it"));
+    assert_eq!(server.requests().len(), 3);
+    assert!(ran.took > Duration::from_secs(1), "Retry-After is kept");
+}
+
+#[test]
+fn secrets_are_in_no_output() {
+    let (product, _server) = stage(&json!({"turns": [
+        {"calls": [{"tool": "shell", "args": {"command": "env"}}]},
+        {"status": 401, "type": "application/json", "body": "{\"error\":{\"message\":\"bad key sk-planted-secret\"}}"}
+    ]}));
+    let text = std::fs::read_to_string(product.home.join("config.toml")).unwrap();
+    std::fs::write(product.home.join("config.toml"), text + "env_key = \"PLANTED_KEY\"\n").unwrap();
+    let mut command = product.command();
+    command
+        .args(["exec", "--json", "--skip-git-repo-check", "go"])
+        .env("PLANTED_KEY", "sk-planted-secret")
+        .stdin(Stdio::null());
+    let ran = run(&mut command, Duration::from_secs(20));
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        !ran.out.contains("planted-secret") && !ran.err.contains("planted-secret"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+}
+
+#[test]
+fn an_output_schema_and_a_last_message_file() {
+    let (product, server) = stage(&json!({"turns": [{"say": "{\"ok\": true}"}]}));
+    std::fs::write(product.root().join("s.json"), "{\"type\": \"object\"}").unwrap();
+    let (schema, last) = (product.root().join("s.json"), product.root().join("last.txt"));
+    let args = [
+        "--skip-git-repo-check",
+        "--output-schema",
+        schema.to_str().unwrap(),
+        "-o",
+        last.to_str().unwrap(),
+        "go",
+    ];
+    assert_eq!(product.exec(&args).code, Some(0));
+    assert_eq!(std::fs::read_to_string(&last).unwrap(), "{\"ok\": true}");
+    assert_eq!(server.requests()[0].body["text"]["format"]["schema"]["type"], "object");
+    std::fs::write(&schema, "{nope").unwrap();
+    let ran = product.exec(&args);
+    assert!(ran.code == Some(1) && ran.err.contains("it is not JSON"), "{}", ran.err);
+}

@@ -1,0 +1,258 @@
+//! Sessions through the built binary: resumed, replayed, killed, shared, undone.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tests::product::Product;
+use tests::{Agent, ModelServer};
+
+fn open(agent: &mut Agent, product: &Product) -> String {
+    agent.ask(0, "initialize", &json!({"protocolVersion": 1, "clientCapabilities": {}}));
+    let made = agent.ask(1, "session/new", &json!({"cwd": product.work, "mcpServers": []}));
+    made["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{made}")).to_string()
+}
+
+fn prompt(agent: &mut Agent, id: u64, session: &str, text: &str) -> Value {
+    agent.ask(
+        id,
+        "session/prompt",
+        &json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]}),
+    )
+}
+
+fn journal(product: &Product) -> PathBuf {
+    fn find(folder: &std::path::Path) -> Option<PathBuf> {
+        for entry in std::fs::read_dir(folder).ok()?.flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                if let Some(found) = find(&path) {
+                    return Some(found);
+                }
+            } else if path.extension().is_some_and(|ending| ending == "jsonl") {
+                return Some(path);
+            }
+        }
+        None
+    }
+    find(&product.home.join("sessions")).expect("a journal")
+}
+
+fn two_turns() -> Value {
+    json!({"turns": [
+        {"reasoning": "thinking", "say": "I look.", "calls": [{"tool": "write", "args": {"path": "a.txt", "content": "1\n"}}]},
+        {"say": "first done"},
+        {"calls": [{"tool": "shell", "args": {"command": "echo out"}}]},
+        {"say": "second done"},
+        {"say": "third done"}
+    ], "strict": ["pairing"]})
+}
+
+#[test]
+fn load_replays_all_in_order_before_its_answer() {
+    let product = Product::new();
+    let server = ModelServer::say(&two_turns(), &product.work);
+    product.configure(&server, "chat", "mode = \"workspace-write\"");
+    let mut agent = Agent::start(&mut product.command(), &product.work);
+    let session = open(&mut agent, &product);
+    prompt(&mut agent, 2, &session, "one");
+    prompt(&mut agent, 3, &session, "two");
+    assert!(agent.end() < Duration::from_secs(2));
+    let mut agent = Agent::start(&mut product.command(), &product.work);
+    agent.ask(0, "initialize", &json!({"protocolVersion": 1}));
+    agent.ask(1, "session/load", &json!({"sessionId": session, "cwd": product.work, "mcpServers": []}));
+    let messages = agent.messages();
+    let answer = messages.iter().position(|message| message["id"] == 1).expect("the answer");
+    let told: Vec<String> = messages[..answer]
+        .iter()
+        .filter(|message| message["method"] == "session/update")
+        .map(|message| {
+            let update = &message["params"]["update"];
+            assert_eq!(message["params"]["sessionId"], session.as_str());
+            let kind = update["sessionUpdate"].as_str().unwrap();
+            let what = update["content"]["text"].as_str().or(update["status"].as_str()).unwrap_or_default();
+            format!("{kind}: {what}")
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "user_message_chunk: one",
+            "agent_thought_chunk: thinking",
+            "agent_message_chunk: I look.",
+            "tool_call: completed",
+            "agent_message_chunk: first done",
+            "user_message_chunk: two",
+            "tool_call: completed",
+            "agent_message_chunk: second done",
+        ]
+    );
+    let last = prompt(&mut agent, 2, &session, "three");
+    assert_eq!(last["result"]["stopReason"], "end_turn");
+    let asked = server.requests().last().unwrap().body.to_string();
+    for text in ["one", "first done", "two", "second done", "three"] {
+        assert_eq!(asked.matches(&format!("\"{text}\"")).count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn a_cut_at_any_byte_leaves_a_session_that_goes_on() {
+    let product = Product::new();
+    let server = ModelServer::say(&two_turns(), &product.work);
+    product.configure(&server, "chat", "");
+    let ran = product.exec(&["--json", "--skip-git-repo-check", "-s", "workspace-write", "one"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let ran = product.exec(&["--json", "--skip-git-repo-check", "resume", "--last", "two"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    let file = journal(&product);
+    let whole = std::fs::read(&file).unwrap();
+    let first_line = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    let step = (whole.len() / 60).max(1);
+    for cut in (first_line..=whole.len()).step_by(step) {
+        std::fs::write(&file, &whole[..cut]).unwrap();
+        let server =
+            ModelServer::say(&json!({"turns": [{"say": "on"}], "strict": ["pairing"]}), &product.work);
+        product.configure(&server, "chat", "");
+        let ran = product.exec(&["--json", "--skip-git-repo-check", "resume", "--last", "again"]);
+        assert_eq!(ran.code, Some(0), "cut at {cut}: {}{}", ran.out, ran.err);
+        assert!(server.requests().iter().all(|request| request.rejected.is_none()), "cut at {cut}");
+    }
+}
+
+#[test]
+fn killed_in_mid_command_it_resumes_to_the_end() {
+    let product = Product::new();
+    let script = json!({"turns": [
+        {"calls": [{"tool": "write", "args": {"path": "a.txt", "content": "1\n"}}]},
+        {"calls": [{"tool": "shell", "args": {"command": "touch began; sleep 30; touch late"}}]},
+        {"say": "after the kill"}
+    ], "strict": ["pairing"]});
+    let server = ModelServer::say(&script, &product.work);
+    product.configure(&server, "chat", "");
+    let mut command = product.command();
+    command.args(["exec", "--json", "--skip-git-repo-check", "-s", "workspace-write", "go"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(20);
+    while !product.work.join("began").exists() {
+        assert!(Instant::now() < until, "the command did not begin");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let ran = product.exec(&["--json", "--skip-git-repo-check", "resume", "--last", "go on"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("after the kill"));
+    let asked = server.requests().last().unwrap().body.to_string();
+    assert!(asked.contains("Interrupted. It may have happened"), "{asked}");
+    assert!(!product.work.join("late").exists());
+}
+
+#[test]
+fn a_session_has_one_process() {
+    let product = Product::new();
+    let script = json!({"turns": [{"say": "a"}, {"say": "b"}]});
+    let server = ModelServer::say(&script, &product.work);
+    product.configure(&server, "chat", "");
+    let mut agent = Agent::start(&mut product.command(), &product.work);
+    let session = open(&mut agent, &product);
+    prompt(&mut agent, 2, &session, "one");
+    let ran = product.exec(&["--skip-git-repo-check", "resume", &session, "two"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains(&format!("is open in process {}", agent.pid())), "{}", ran.err);
+}
+
+#[test]
+fn an_unknown_session_is_an_error_and_not_a_new_one() {
+    let product = Product::new();
+    let server = ModelServer::say(&json!({"turns": [{"say": "a"}]}), &product.work);
+    product.configure(&server, "chat", "");
+    for id in ["nope", "01a22f31-16d9-73ab-84aa-a7ba289ebbae", "../../etc/passwd"] {
+        let ran = product.exec(&["--skip-git-repo-check", "resume", id, "go"]);
+        assert_eq!(ran.code, Some(1), "{id}");
+        assert!(ran.err.contains("no session"), "{}", ran.err);
+    }
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn undo_takes_back_edits_and_keeps_what_the_person_changed() {
+    let product = Product::new();
+    std::fs::write(product.work.join("a.txt"), "1\n2\n3\n4\n5\n6\n7\n8\n9\n").unwrap();
+    let script = json!({"turns": [
+        {"calls": [{"tool": "edit", "args": {"path": "a.txt", "old": "2", "new": "two"}},
+                   {"tool": "write", "args": {"path": "new.txt", "content": "x\n"}}]},
+        {"say": "done"}, {"say": "I know"}
+    ]});
+    let server = ModelServer::say(&script, &product.work);
+    product.configure(&server, "chat", "mode = \"workspace-write\"");
+    let mut agent = Agent::start(&mut product.command(), &product.work);
+    let session = open(&mut agent, &product);
+    prompt(&mut agent, 2, &session, "go");
+    std::fs::write(product.work.join("a.txt"), "1\ntwo\n3\n4\n5\n6\n7\n8\nnine\n").unwrap();
+    prompt(&mut agent, 3, &session, "/undo");
+    assert_eq!(
+        std::fs::read_to_string(product.work.join("a.txt")).unwrap(),
+        "1\n2\n3\n4\n5\n6\n7\n8\nnine\n"
+    );
+    assert!(!product.work.join("new.txt").exists());
+    prompt(&mut agent, 4, &session, "now");
+    assert!(server.requests().last().unwrap().body.to_string().contains("took back your changes"));
+}
+
+#[test]
+fn eight_sessions_do_not_mix() {
+    let product = Product::new();
+    let turns: Vec<Value> = (0..8).map(|_| json!({"words": 300})).collect();
+    let server = ModelServer::say(&json!({ "turns": turns }), &product.work);
+    product.configure(&server, "chat", "");
+    let mut agent = Agent::start(&mut product.command(), &product.work);
+    agent.ask(0, "initialize", &json!({"protocolVersion": 1}));
+    let sessions: Vec<String> = (0..8)
+        .map(|at| {
+            let made = agent.ask(10 + at, "session/new", &json!({"cwd": product.work, "mcpServers": []}));
+            made["result"]["sessionId"].as_str().unwrap().to_string()
+        })
+        .collect();
+    for (at, session) in (0..).zip(&sessions) {
+        let params = json!({"sessionId": session, "prompt": [{"type": "text", "text": format!("p{at}")}]});
+        agent.send(&json!({"jsonrpc": "2.0", "id": 100 + at, "method": "session/prompt", "params": params}));
+    }
+    for at in 0..8 {
+        let answer = agent.wait(&json!({"id": 100 + at}), Duration::from_secs(20)).expect("an answer");
+        assert_eq!(answer["result"]["stopReason"], "end_turn");
+    }
+    let wanted: String = (0..300).map(|number| format!("word{number} ")).collect();
+    for session in &sessions {
+        let said: String = agent
+            .messages()
+            .iter()
+            .filter(|message| message["params"]["sessionId"] == session.as_str())
+            .filter(|message| message["params"]["update"]["sessionUpdate"] == "agent_message_chunk")
+            .map(|message| message["params"]["update"]["content"]["text"].as_str().unwrap().to_string())
+            .collect();
+        assert_eq!(said, wanted);
+    }
+}
+
+#[test]
+fn compaction_goes_on_with_a_summary() {
+    let product = Product::new();
+    let script = json!({"turns": [
+        {"calls": [{"tool": "shell", "args": {"command": "echo hello"}}]},
+        {"say": "done"}, {"say": "SUMMARY OF IT"}, {"say": "on"}
+    ], "strict": ["pairing"]});
+    let server = ModelServer::say(&script, &product.work);
+    product.configure(&server, "chat", "");
+    let mut agent = Agent::start(&mut product.command(), &product.work);
+    let session = open(&mut agent, &product);
+    prompt(&mut agent, 2, &session, "first");
+    prompt(&mut agent, 3, &session, "/compact the names");
+    prompt(&mut agent, 4, &session, "more");
+    let requests = server.requests();
+    assert!(requests[2].body.to_string().contains("the names"));
+    let last = requests[3].body.to_string();
+    assert!(last.contains("SUMMARY OF IT") && !last.contains("echo hello"), "{last}");
+    assert!(requests.iter().all(|request| request.rejected.is_none()));
+}
