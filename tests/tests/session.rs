@@ -56,8 +56,8 @@ fn load_replays_all_in_order_before_its_answer() {
     product.configure(&server, "chat", "mode = \"workspace-write\"");
     let mut agent = Agent::start(&mut product.command(), &product.work);
     let session = open(&mut agent, &product);
-    prompt(&mut agent, 2, &session, "one");
-    prompt(&mut agent, 3, &session, "two");
+    prompt(&mut agent, 2, &session, "prompt-one");
+    prompt(&mut agent, 3, &session, "prompt-two");
     assert!(agent.end() < Duration::from_secs(2));
     let mut agent = Agent::start(&mut product.command(), &product.work);
     agent.ask(0, "initialize", &json!({"protocolVersion": 1}));
@@ -78,21 +78,21 @@ fn load_replays_all_in_order_before_its_answer() {
     assert_eq!(
         told,
         [
-            "user_message_chunk: one",
+            "user_message_chunk: prompt-one",
             "agent_thought_chunk: thinking",
             "agent_message_chunk: I look.",
             "tool_call: completed",
             "agent_message_chunk: first done",
-            "user_message_chunk: two",
+            "user_message_chunk: prompt-two",
             "tool_call: completed",
             "agent_message_chunk: second done",
         ]
     );
-    let last = prompt(&mut agent, 2, &session, "three");
+    let last = prompt(&mut agent, 2, &session, "prompt-three");
     assert_eq!(last["result"]["stopReason"], "end_turn");
     let asked = server.requests().last().unwrap().body.to_string();
-    for text in ["one", "first done", "two", "second done", "three"] {
-        assert_eq!(asked.matches(&format!("\"{text}\"")).count(), 1, "{text}");
+    for text in ["prompt-one", "first done", "prompt-two", "second done", "prompt-three"] {
+        assert_eq!(asked.matches(text).count(), 1, "{text}");
     }
 }
 
