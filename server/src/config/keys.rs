@@ -132,8 +132,20 @@ fn leads_on(path: &[String]) -> bool {
 pub(crate) fn nearest(unknown: &str) -> Option<&'static str> {
     let shape = |key: &str| key.to_lowercase().replace(['-', ' '], "_");
     let wanted = shape(unknown);
-    let near = USED.iter().map(|key| (distance(&wanted, key), *key)).min()?;
-    (near.0 <= 3).then_some(near.1)
+    let far = |key: &str| {
+        // Letters in another order are one slip.
+        let slip = letters(&wanted) == letters(key);
+        let far = if slip { 1 } else { distance(&wanted, key) };
+        (far, wanted.len().abs_diff(key.len()))
+    };
+    let near = USED.iter().map(|key| (far(key), *key)).min()?;
+    (near.0.0 <= 3).then_some(near.1)
+}
+
+fn letters(text: &str) -> Vec<char> {
+    let mut letters: Vec<char> = text.chars().collect();
+    letters.sort_unstable();
+    letters
 }
 
 /// Single letters to change, add or take away.
