@@ -122,7 +122,7 @@ fn a_whole_chat() {
     tmux.keys(&["/permissions", "Enter"]);
     tmux.until("Up and down choose");
     tmux.keys(&["Down", "Enter"]);
-    tmux.until("| workspace-write");
+    tmux.until(" workspace-write");
     tmux.keys(&["C-d"]);
     tmux.until("EXIT=0");
     same_terminal(product.root());
@@ -136,7 +136,8 @@ fn a_small_screen_without_colour() {
     tmux.keys(&["go", "Enter"]);
     tmux.until("[y] Allow once");
     tmux.keys(&["n"]);
-    tmux.until("all done here");
+    let whole = tmux.until("all done here");
+    assert!(whole.contains("[ok] printf") && whole.contains("\n     outred\n"), "{whole}");
     let colored = tmux.run(&["capture-pane", "-p", "-e", "-t", "t", "-S", "-200"]);
     assert!(
         !["\u{1b}[31m", "\u{1b}[32m", "\u{1b}[36m"].iter().any(|code| colored.contains(code)),

@@ -87,7 +87,8 @@ impl Screen {
 
 fn make() -> Result<Terminal<CrosstermBackend<Stdout>>, String> {
     let (_, rows) = terminal::size().map_err(fail)?;
-    let viewport = Viewport::Inline(ROWS.min(rows.saturating_sub(1)).max(3));
+    // Two rows stay above: terminals ignore a scrolling region of one.
+    let viewport = Viewport::Inline(ROWS.min(rows.saturating_sub(2)).max(2));
     Terminal::with_options(CrosstermBackend::new(stdout()), TerminalOptions { viewport }).map_err(fail)
 }
 

@@ -138,10 +138,11 @@ fn status(state: &State) -> Line<'static> {
     } else if at.usage.session.output > 0 {
         parts.push(format!("{} in, {} out", at.usage.session.input, at.usage.session.output));
     }
+    // First, so that a narrow screen keeps it.
     if state.leaving {
-        parts.push("Ctrl-C again leaves".into());
+        parts.insert(0, "Ctrl-C again leaves".into());
     } else if at.info.running.is_some() {
-        parts.push("working; Esc stops".into());
+        parts.insert(0, "working; Esc stops".into());
     }
     Line::styled(format!("-- {} ", parts.join(" | ")), dim())
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use protocol::{Base64, Content};
 
 /// How long a pipe may take to show that it has something, when the prompt is there already.
-const GRACE_MS: i32 = 50;
+const GRACE_MS: i32 = 300;
 const STDIN_BYTES: u64 = 64 * 1024 * 1024;
 const IMAGE_BYTES: u64 = 20 * 1024 * 1024;
 
