@@ -1,4 +1,4 @@
-//! What the client can do, read once.
+//! What the client can do, read once from `initialize`.
 
 use serde_json::Value;
 
@@ -16,6 +16,7 @@ pub(crate) struct Caps {
 
 impl Caps {
     pub(crate) fn parse(caps: &Value) -> Self {
+        // Markers are booleans in places and empty objects in others.
         let flag = |place: &str| match caps.pointer(place) {
             None | Some(Value::Null) | Some(Value::Bool(false)) => false,
             Some(_) => true,
@@ -26,5 +27,22 @@ impl Caps {
             forms: flag("/elicitation/form"),
             notices: flag("/session/notices"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn one_half_of_the_files_is_none() {
+        let caps = |caps| Caps::parse(&caps);
+        assert_eq!(caps(json!(null)), Caps::default());
+        assert!(!caps(json!({"fs": {"readTextFile": true, "writeTextFile": false}})).files);
+        assert!(caps(json!({"fs": {"readTextFile": true, "writeTextFile": true}})).files);
+        assert!(caps(json!({"elicitation": {"form": {}}})).forms);
+        assert!(!caps(json!({"session": {"notices": null}})).notices);
+        assert!(caps(json!({"_meta": {"terminal_output": true}})).terminal_output);
     }
 }

@@ -1,29 +1,31 @@
-//! The one task of a connection: hears the client and the engine, and answers both.
+//! The one task of a connection: hears the client and the engine in order, and answers both.
+//!
+//! Nothing is rendered while the client does not read; its requests are heard all the while.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use agent_client_protocol::{Client as ClientRole, ConnectionTo, Responder, UntypedMessage};
 use link::Client;
-use protocol::{
-    Answer, Ask, AskId, AskWhat, Board, Change, ClientId, Command, Done, Down, Event, EventKind, HostCall,
-    HostReply, Item, ItemId, ItemKind, Level, Notice, Order, Refusal, SessionChange, SessionId, Stage,
-    Target, TurnEnd, TurnId, Up,
-};
+use protocol::{Answer, AskId, Board, Command, Down, HostReply, Order, SessionId, Target, TurnId, Up};
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot};
-use tokio::task::AbortHandle;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::caps::Caps;
+use crate::outgoing::{Outgoing, WAITING_BYTES};
+use crate::place::Place;
+use crate::render::View;
 use crate::requests::Waiting;
-use crate::transport::Outgoing;
-use crate::{About, errors, questions, render};
+use crate::session::Session;
+use crate::{About, errors, events, lenient};
 
 /// Text that follows text within this time is told together.
 const MERGE: Duration = Duration::from_millis(10);
-/// Live output is replaced this often at most.
-const LIVE: Duration = Duration::from_millis(250);
+/// How long the engine has for its last words when the input has ended.
+const FAREWELL: Duration = Duration::from_millis(20);
+/// Answers of the client that wait for the face.
 const ANSWERS: usize = 64;
 
 /// What the client says.
@@ -33,34 +35,45 @@ pub(crate) enum Heard {
 }
 
 /// What came of something that took its time.
-enum Late {
-    Permission(SessionId, AskId, Answer),
+pub(crate) enum Late {
+    Answered(SessionId, AskId, Answer),
     Host(u64, HostReply),
     /// The client takes a prompt back.
     Recalled(SessionId, TurnId),
 }
 
+enum Ready {
+    Heard(Option<Heard>),
+    Late(Late),
+    /// The client has read enough for more of what waits.
+    Room,
+    Downs(Option<Vec<Down>>),
+    LiveOutput,
+    Lost,
+}
+
 pub(crate) struct Face {
-    pub(crate) client: Client,
+    client: Client,
     pub(crate) cx: ConnectionTo<ClientRole>,
     out: Outgoing,
     pub(crate) about: About,
     pub(crate) caps: Caps,
+    pub(crate) initialized: bool,
     pub(crate) board: Board,
+    pub(crate) sessions: HashMap<SessionId, Session>,
+    /// Where the sessions work that are being loaded.
+    pub(crate) loading: HashMap<SessionId, Place>,
     tag: u64,
     /// Commands under way, by tag.
     pub(crate) waiting: HashMap<u64, Waiting>,
-    /// Prompts under way.
-    pub(crate) prompts: HashMap<(SessionId, TurnId), Responder>,
-    /// Calls that the client knows of.
-    announced: BTreeSet<(SessionId, ItemId)>,
-    /// Output that is due to be shown.
-    live: HashMap<(SessionId, ItemId), Instant>,
-    asks: HashMap<(SessionId, AskId), AbortHandle>,
-    hosts: HashMap<u64, AbortHandle>,
-    late: mpsc::Sender<Late>,
+    /// Calls of the engine under way, by tag.
+    pub(crate) hosts: HashMap<u64, AbortOnDropHandle<()>>,
+    pub(crate) late: mpsc::Sender<Late>,
     lates: mpsc::Receiver<Late>,
-    own: ClientId,
+    /// What the engine has said and the client was not told yet.
+    pending: VecDeque<Down>,
+    /// Until then more text may join what is told next.
+    quiet_until: Instant,
 }
 
 impl Face {
@@ -72,46 +85,91 @@ impl Face {
             out,
             about,
             caps: Caps::default(),
+            initialized: false,
             board: Board::default(),
+            sessions: HashMap::new(),
+            loading: HashMap::new(),
             tag: 0,
             waiting: HashMap::new(),
-            prompts: HashMap::new(),
-            announced: BTreeSet::new(),
-            live: HashMap::new(),
-            asks: HashMap::new(),
             hosts: HashMap::new(),
             late,
             lates,
-            own: ClientId(u32::MAX),
+            pending: VecDeque::new(),
+            quiet_until: Instant::now(),
         }
     }
 
-    /// Runs until the client's input ends or the engine is gone.
-    pub(crate) async fn run(mut self, mut heard: mpsc::Receiver<Heard>, mut ended: oneshot::Receiver<()>) {
-        let mut quiet_until = Instant::now();
+    /// Runs until the client's input ends; an error when the engine or the output is gone first.
+    pub(crate) async fn run(mut self, mut heard: mpsc::Receiver<Heard>) -> Result<(), String> {
         loop {
-            let due = self.live.values().min().copied();
-            tokio::select! {
-                biased;
-                said = heard.recv() => match said {
-                    Some(Heard::Request(request, responder)) => self.request(request, responder).await,
-                    Some(Heard::Notification(notification)) => self.notification(notification).await,
-                    None => return,
-                },
-                _ = &mut ended => return,
-                Some(late) = self.lates.recv() => self.late(late).await,
-                downs = take(&self.client, &self.out, quiet_until) => {
-                    let Some(downs) = downs else { return };
-                    let mut text = false;
-                    for down in downs {
-                        text |= is_text(&down);
-                        self.down(down);
-                    }
-                    if text {
-                        quiet_until = Instant::now() + MERGE;
-                    }
+            match self.ready(&mut heard).await {
+                Ready::Heard(Some(Heard::Request(request, responder))) => {
+                    self.request(request, responder).await
                 }
-                () = until(due) => self.show_live(),
+                Ready::Heard(Some(Heard::Notification(said))) if said.method == lenient::ENDED => {
+                    self.farewell().await;
+                    return Ok(());
+                }
+                Ready::Heard(Some(Heard::Notification(said))) => self.notification(&said).await,
+                Ready::Heard(None) => return Err("the connection broke off".into()),
+                Ready::Late(late) => self.late(late).await,
+                Ready::Room => self.tell().await,
+                Ready::Downs(Some(downs)) => {
+                    self.pending = events::apart(downs);
+                    self.tell().await;
+                }
+                Ready::Downs(None) => {
+                    self.refuse_all("the engine is gone; start the agent again");
+                    return Err("the engine is gone".into());
+                }
+                Ready::LiveOutput => self.show_live(),
+                Ready::Lost => return Err("the client does not take our output any more".into()),
+            }
+        }
+    }
+
+    async fn ready(&mut self, heard: &mut mpsc::Receiver<Heard>) -> Ready {
+        let due = self.sessions.values().filter_map(Session::due).min();
+        let idle = self.pending.is_empty();
+        tokio::select! {
+            biased;
+            said = hear(heard, &self.out) => Ready::Heard(said),
+            Some(late) = self.lates.recv() => Ready::Late(late),
+            () = self.out.lost() => Ready::Lost,
+            () = self.out.room(), if !idle => Ready::Room,
+            downs = take(&self.client, self.quiet_until), if idle => Ready::Downs(downs),
+            () = until(due) => Ready::LiveOutput,
+        }
+    }
+
+    /// Tells as much of what waits as the client has room for at once.
+    async fn tell(&mut self) {
+        let mut bytes = 0;
+        while bytes < WAITING_BYTES && self.out.has_room() {
+            let Some(down) = self.pending.pop_front() else { break };
+            bytes += events::weight(&down);
+            if events::is_text(&down) {
+                self.quiet_until = Instant::now() + MERGE;
+            }
+            self.down(down).await;
+        }
+        // The crate's queues have no bound: they have to reach our writer before we look at it again.
+        tokio::task::yield_now().await;
+        tokio::task::yield_now().await;
+    }
+
+    async fn down(&mut self, down: Down) {
+        match down {
+            Down::Reply { tag, reply } => {
+                if let Some(waiting) = self.waiting.remove(&tag) {
+                    self.settle(waiting, reply);
+                }
+            }
+            Down::Event(event) => self.event(event).await,
+            Down::Past { session, items, last: _ } => self.past(&session, &items),
+            Down::Host { tag, session, call } => self.host(tag, &session, call),
+            Down::HostCancelled { tag } => {
+                self.hosts.remove(&tag);
             }
         }
     }
@@ -120,323 +178,122 @@ impl Face {
     pub(crate) async fn command(&mut self, command: Command, waiting: Waiting) {
         self.tag += 1;
         self.waiting.insert(self.tag, waiting);
-        // An engine that is gone ends the loop by itself.
-        let _ = self.client.send(Up::Command { tag: self.tag, command }).await;
+        self.up(Up::Command { tag: self.tag, command }).await;
+    }
+
+    pub(crate) async fn order(&mut self, session: SessionId, order: Order) {
+        self.command(Command::Session { session, order }, Waiting::Nothing).await;
+    }
+
+    /// An engine that is gone ends the loop by itself.
+    pub(crate) async fn up(&mut self, up: Up) {
+        let _ = self.client.send(up).await;
     }
 
     async fn late(&mut self, late: Late) {
         match late {
-            Late::Permission(session, ask, answer) => {
-                self.asks.remove(&(session.clone(), ask.clone()));
-                let order = Order::Answer { ask, answer };
-                self.command(Command::Session { session, order }, Waiting::Nothing).await;
-            }
-            Late::Host(tag, reply) => {
-                self.hosts.remove(&tag);
-                let _ = self.client.send(Up::Host { tag, reply }).await;
-            }
-            Late::Recalled(session, turn) => {
-                if self.prompts.contains_key(&(session.clone(), turn)) {
-                    let order = Order::Cancel(Target::Turn);
-                    self.command(Command::Session { session, order }, Waiting::Nothing).await;
+            Late::Answered(session, ask, answer) => {
+                // A question that was closed meanwhile takes no answer.
+                let open = self.sessions.get_mut(&session).and_then(|at| at.asks.remove(&ask));
+                if open.is_some() {
+                    self.order(session, Order::Answer { ask, answer }).await;
                 }
             }
+            Late::Host(tag, reply) => {
+                if self.hosts.remove(&tag).is_some() {
+                    self.up(Up::Host { tag, reply }).await;
+                }
+            }
+            Late::Recalled(session, turn) => self.recall(session, turn).await,
         }
     }
 
-    fn down(&mut self, down: Down) {
-        match down {
-            Down::Reply { tag, reply } => self.reply(tag, reply),
-            Down::Event(event) => self.event(event),
-            Down::Past { session, items, .. } => {
-                for item in &items {
-                    for update in render::finished(item, self.caps) {
-                        self.update(&session, update);
-                    }
-                }
+    /// Ends the turn of a prompt that the client takes back, when it comes to it.
+    async fn recall(&mut self, session: SessionId, turn: TurnId) {
+        let running = self.board.sessions.get(&session).and_then(|at| at.info.running.clone());
+        let prompt = self.sessions.get_mut(&session).and_then(|at| at.prompts.get_mut(&turn));
+        let Some(prompt) = prompt else { return };
+        prompt.recalled = true;
+        if running == Some(turn) {
+            self.order(session, Order::Cancel(Target::Turn)).await;
+        }
+    }
+
+    /// The input has ended: running turns are stopped, and what is asked already is answered.
+    async fn farewell(&mut self) {
+        let until = Instant::now() + FAREWELL;
+        self.hosts.clear();
+        let prompting = self.sessions.iter().filter(|(_, at)| !at.prompts.is_empty());
+        for session in prompting.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
+            self.order(session, Order::Cancel(Target::Turn)).await;
+        }
+        while self.owes() && self.out.has_room() {
+            if let Some(down) = self.pending.pop_front() {
+                self.down(down).await;
+                continue;
             }
-            Down::Host { tag, session, call } => self.host(tag, &session, call),
-            Down::HostCancelled { tag } => {
-                if let Some(call) = self.hosts.remove(&tag) {
-                    call.abort();
-                }
+            match tokio::time::timeout_at(until, self.client.take()).await {
+                Ok(Some(downs)) => self.pending = events::apart(downs),
+                Ok(None) | Err(_) => break,
             }
         }
+        for (_, at) in std::mem::take(&mut self.sessions) {
+            end_prompts(at);
+        }
+        self.refuse_all("the input ended before this was answered");
+    }
+
+    /// Whether the client waits for an answer.
+    fn owes(&self) -> bool {
+        self.waiting.values().any(|waiting| !matches!(waiting, Waiting::Nothing))
+            || self.sessions.values().any(|at| !at.prompts.is_empty())
+    }
+
+    fn refuse_all(&mut self, why: &str) {
+        let prompts =
+            self.sessions.drain().flat_map(|(_, at)| at.prompts).map(|(_, prompt)| prompt.responder);
+        let waiting = self.waiting.drain().filter_map(|(_, waiting)| waiting.into_responder());
+        for responder in prompts.chain(waiting).collect::<Vec<_>>() {
+            let _ = responder.respond_with_error(errors::internal(why));
+        }
+    }
+
+    pub(crate) fn view<'a>(&self, session: &'a Session) -> View<'a> {
+        View { caps: self.caps, place: &session.place }
     }
 
     pub(crate) fn update(&self, session: &SessionId, update: Value) {
         let params = json!({"sessionId": session.0, "update": update});
-        self.notify("session/update", params);
-    }
-
-    fn notify(&self, method: &str, params: Value) {
-        if let Ok(message) = UntypedMessage::new(method, params) {
+        if let Ok(message) = UntypedMessage::new("session/update", params) {
             // A connection that is ending hears nothing more.
             let _ = self.cx.send_notification(message);
         }
     }
 
-    fn event(&mut self, event: Event) {
-        let Event { session, at_ms, .. } = &event;
-        let (session, at_ms) = (session.clone(), *at_ms);
-        let before = match &event.kind {
-            EventKind::ItemFinished(item) => self.board.item(&session, &item.id).cloned(),
-            _ => None,
-        };
-        self.board.apply(&event);
-        match event.kind {
-            EventKind::ItemStarted(item) => self.item_started(&session, &item),
-            EventKind::ItemChanged { item, change } => self.item_changed(&session, &item, &change),
-            EventKind::ItemFinished(item) => self.item_finished(&session, &item, before.as_ref()),
-            EventKind::Asked(ask) => self.asked(&session, *ask),
-            EventKind::AskClosed { ask, .. } => {
-                // Dropped, the request is taken back from the client.
-                if let Some(open) = self.asks.remove(&(session, ask)) {
-                    open.abort();
-                }
-            }
-            EventKind::SessionChanged(change) => self.session_changed(&session, change, at_ms),
-            EventKind::UsageChanged(usage) => {
-                if let Some(update) = render::usage(&usage) {
-                    self.update(&session, update);
-                }
-            }
-            EventKind::Noticed(notice) => self.noticed(&session, &notice),
-            EventKind::TurnEnded { turn, end } => self.turn_ended(session, turn, end),
-            EventKind::SessionOpened(_)
-            | EventKind::SessionClosed
-            | EventKind::TurnStarted { .. }
-            | EventKind::TaskChanged(_)
-            | EventKind::TaskOutput { .. } => {}
-        }
-    }
-
-    fn item_started(&mut self, session: &SessionId, item: &Item) {
-        if matches!(item.kind, ItemKind::Act(_)) {
-            self.announced.insert((session.clone(), item.id.clone()));
-        }
-        let own = self.board.sessions.get(session).map_or(self.own.clone(), |_| own(item, &self.own));
-        for update in render::started(item, &own, self.caps) {
+    pub(crate) fn updates(&self, session: &SessionId, updates: Vec<Value>) {
+        for update in updates {
             self.update(session, update);
         }
     }
+}
 
-    fn item_changed(&mut self, session: &SessionId, id: &ItemId, change: &Change) {
-        let Some(item) = self.board.item(session, id) else { return };
-        let shown = match (&item.kind, change) {
-            (ItemKind::Message(_), Change::Text(more)) => Some(render::text("agent_message_chunk", id, more)),
-            (ItemKind::Thought(_), Change::Text(more)) => Some(render::text("agent_thought_chunk", id, more)),
-            (ItemKind::Plan(plan), Change::Plan(_)) => Some(render::plan(plan)),
-            (ItemKind::Act(_), Change::Output(_)) if !self.caps.terminal_output => {
-                let due = Instant::now() + LIVE;
-                self.live.entry((session.clone(), id.clone())).or_insert(due);
-                None
-            }
-            (ItemKind::Act(act), change) => render::update(item, act, change, self.caps),
-            _ => None,
-        };
-        if let Some(update) = shown {
-            self.update(session, update);
-        }
-    }
-
-    /// Commands whose output waits to be shown.
-    fn show_live(&mut self) {
-        let now = Instant::now();
-        let due: Vec<_> =
-            self.live.iter().filter(|(_, at)| **at <= now).map(|(key, _)| key.clone()).collect();
-        for (session, id) in due {
-            self.live.remove(&(session.clone(), id.clone()));
-            let Some(item) = self.board.item(&session, &id) else { continue };
-            let ItemKind::Act(act) = &item.kind else { continue };
-            let none = protocol::Chunk { from: protocol::Pipe::Both, text: String::new() };
-            if let Some(update) = render::update(item, act, &Change::Output(none), self.caps) {
-                self.update(&session, update);
-            }
-        }
-    }
-
-    fn item_finished(&mut self, session: &SessionId, item: &Item, before: Option<&Item>) {
-        match &item.kind {
-            ItemKind::Act(act) => {
-                self.live.remove(&(session.clone(), item.id.clone()));
-                let known = self.announced.remove(&(session.clone(), item.id.clone()));
-                let mut update = render::last(item, act, self.caps);
-                if let (false, Some(fields)) = (known, update.as_object_mut()) {
-                    fields.insert("sessionUpdate".into(), "tool_call".into());
-                }
-                self.update(session, update);
-            }
-            ItemKind::Plan(plan) => self.update(session, render::plan(plan)),
-            // Its text was told as it came.
-            ItemKind::Message(_) | ItemKind::Thought(_) | ItemKind::User { .. } if before.is_some() => {}
-            ItemKind::Message(_) | ItemKind::Thought(_) => {}
-            ItemKind::User { .. } => {}
-            ItemKind::Compaction { .. } if item.stage == Stage::Done => {
-                for update in render::finished(item, self.caps) {
-                    self.update(session, update);
-                }
-            }
-            ItemKind::Compaction { .. } => {}
-        }
-    }
-
-    fn session_changed(&self, session: &SessionId, change: SessionChange, at_ms: u64) {
-        match change {
-            SessionChange::Title(title) => self.update(session, render::title(&title, at_ms)),
-            SessionChange::Settings { settings, options } => {
-                let mode = json!({"sessionUpdate": "current_mode_update", "currentModeId": settings.mode});
-                self.update(session, mode);
-                let options = render::options(&options);
-                self.update(
-                    session,
-                    json!({"sessionUpdate": "config_option_update", "configOptions": options}),
-                );
-            }
-            SessionChange::Commands(commands) => self.update(session, render::commands(&commands)),
-        }
-    }
-
-    /// What a person should know, in the words their client has for it.
-    fn noticed(&self, session: &SessionId, notice: &Notice) {
-        if self.caps.notices {
-            return self.update(session, render::notice(notice));
-        }
-        match notice.level {
-            Level::Info => {}
-            Level::Warning | Level::Error => {
-                let said = format!("{}: {}\n", notice.title, notice.text);
-                let content = json!({"type": "text", "text": said});
-                self.update(session, json!({"sessionUpdate": "agent_thought_chunk", "content": content}));
-            }
-        }
-    }
-
-    fn turn_ended(&mut self, session: SessionId, turn: TurnId, end: TurnEnd) {
-        let Some(responder) = self.prompts.remove(&(session, turn)) else { return };
-        let reason = match &end {
-            TurnEnd::Done => "end_turn",
-            TurnEnd::Cancelled => "cancelled",
-            TurnEnd::Refused(_) => "refusal",
-            TurnEnd::Limit(protocol::Limit::Tokens) => "max_tokens",
-            TurnEnd::Limit(
-                protocol::Limit::Requests
-                | protocol::Limit::Cost
-                | protocol::Limit::Time
-                | protocol::Limit::Repeats,
-            ) => "max_turn_requests",
-            TurnEnd::Failed(failure) => {
-                // A connection that is ending hears nothing more.
-                let _ = responder.respond_with_error(errors::failed(failure));
-                return;
-            }
-        };
-        let _ = responder.respond(json!({ "stopReason": reason }));
-    }
-
-    /// A prompt has its turn; taken back by its client, the turn is cancelled.
-    pub(crate) fn prompted(&mut self, session: SessionId, turn: TurnId, responder: Responder) {
-        let cancelled = responder.cancellation();
-        let (late, recalled) = (self.late.clone(), (session.clone(), turn.clone()));
-        tokio::spawn(async move {
-            cancelled.cancelled().await;
-            // A face that is gone has cancelled everything.
-            let _ = late.send(Late::Recalled(recalled.0, recalled.1)).await;
-        });
-        self.prompts.insert((session, turn), responder);
-    }
-
-    fn asked(&mut self, session: &SessionId, ask: Ask) {
-        let late = self.late.clone();
-        let (id, key) = (ask.id.clone(), (session.clone(), ask.id.clone()));
-        let name = session.clone();
-        let cx = self.cx.clone();
-        let asking = match &ask.what {
-            AskWhat::Act => {
-                let item = ask.item.as_ref().and_then(|item| self.board.item(session, item));
-                let act = item.and_then(|item| match &item.kind {
-                    ItemKind::Act(act) => Some(act),
-                    _ => None,
-                });
-                let mut params = render::permission(&ask, item, act);
-                put(&mut params, "sessionId", session.0.as_str().into());
-                tokio::spawn(async move {
-                    let answer = questions::permission(&cx, params).await;
-                    let _ = late.send(Late::Permission(name, id, answer)).await;
-                })
-            }
-            AskWhat::Questions(list) => {
-                let list = list.clone();
-                tokio::spawn(async move {
-                    let answer = questions::form(&cx, &name, &list).await;
-                    let _ = late.send(Late::Permission(name, id, answer)).await;
-                })
-            }
-        };
-        self.asks.insert(key, asking.abort_handle());
-    }
-
-    fn host(&mut self, tag: u64, session: &SessionId, call: HostCall) {
-        let (method, params, reads) = match call {
-            HostCall::ReadText { path } => {
-                ("fs/read_text_file", json!({"sessionId": session.0, "path": path.0}), true)
-            }
-            HostCall::WriteText { path, text } => {
-                let params = json!({"sessionId": session.0, "path": path.0, "content": text});
-                ("fs/write_text_file", params, false)
-            }
-        };
-        let (cx, late) = (self.cx.clone(), self.late.clone());
-        let call = tokio::spawn(async move {
-            let reply = match ask(&cx, method, params).await {
-                Err(why) => HostReply::Failed(why),
-                Ok(_) if !reads => HostReply::Written,
-                Ok(result) => match result.get("content").and_then(Value::as_str) {
-                    Some(text) => HostReply::Text(text.to_string()),
-                    None => HostReply::Failed("the client sent no content".into()),
-                },
-            };
-            let _ = late.send(Late::Host(tag, reply)).await;
-        });
-        self.hosts.insert(tag, call.abort_handle());
-    }
-
-    fn reply(&mut self, tag: u64, reply: Result<Done, Refusal>) {
-        if let Some(waiting) = self.waiting.remove(&tag) {
-            self.settle(waiting, reply);
-        }
+/// Whoever still waits for a turn of this session hears that it is over.
+pub(crate) fn end_prompts(session: Session) {
+    for (_, prompt) in session.prompts {
+        let _ = prompt.responder.respond(json!({"stopReason": "cancelled"}));
     }
 }
 
-/// Only this connection's own prompts are not told back to it.
-fn own(item: &Item, fallback: &ClientId) -> ClientId {
-    match &item.kind {
-        ItemKind::User { by: Some(by), .. } => by.clone(),
-        _ => fallback.clone(),
-    }
+/// What the client says, unless it does not listen.
+async fn hear(heard: &mut mpsc::Receiver<Heard>, out: &Outgoing) -> Option<Heard> {
+    out.heeded().await;
+    heard.recv().await
 }
 
-pub(crate) fn put(value: &mut Value, name: &str, field: Value) {
-    if let Some(fields) = value.as_object_mut() {
-        fields.insert(name.into(), field);
-    }
-}
-
-/// A request to the client, by its untyped words.
-pub(crate) async fn ask(cx: &ConnectionTo<ClientRole>, method: &str, params: Value) -> Result<Value, String> {
-    let message = UntypedMessage::new(method, params).map_err(|error| error.to_string())?;
-    cx.send_request(message).block_task().await.map_err(|error| error.message)
-}
-
-/// What waits for us, when there is room for it and a moment has passed for more to join.
-async fn take(client: &Client, out: &Outgoing, quiet_until: Instant) -> Option<Vec<Down>> {
+/// What waits for us, when a moment has passed for more to join.
+async fn take(client: &Client, quiet_until: Instant) -> Option<Vec<Down>> {
     tokio::time::sleep_until(quiet_until).await;
-    out.room().await;
     client.take().await
-}
-
-fn is_text(down: &Down) -> bool {
-    matches!(down, Down::Event(Event { kind: EventKind::ItemChanged { change: Change::Text(_), .. }, .. }))
 }
 
 async fn until(due: Option<Instant>) {

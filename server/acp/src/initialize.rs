@@ -1,10 +1,12 @@
 //! `initialize`: answered at once, from nothing but the request.
+//!
+//! What is advertised here is what `requests` takes; a test holds the two together.
 
 use serde_json::{Value, json};
 
 use crate::About;
 
-/// The id of the method that needs nothing but a key.
+/// The id of the login method that needs nothing but a key or a server that is there.
 pub(crate) const KEY: &str = "api-key";
 
 /// Ids that `authenticate` takes.
@@ -20,17 +22,21 @@ pub(crate) fn answer(about: &About) -> Value {
             "loadSession": true,
             "promptCapabilities": {"image": true, "audio": false, "embeddedContext": true},
             "mcpCapabilities": {"http": false, "sse": false},
-            "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}, "additionalDirectories": {}},
+            "sessionCapabilities": {
+                "list": {}, "resume": {}, "close": {}, "delete": {}, "additionalDirectories": {},
+            },
         },
         "authMethods": methods(),
     })
 }
 
-/// Never empty: registries and clients take an agent without any for broken.
+/// Never empty: registries and clients take an agent without any for broken. There is no login of our own
+/// that a client could run in a terminal, so none is offered.
 fn methods() -> Value {
     json!([{
         "id": KEY,
         "name": "API key",
-        "description": "A key in the environment or in auth.json, a provider in config.toml, or a local model server",
+        "description":
+            "A key in the environment or in auth.json, a provider in config.toml, or a local model server",
     }])
 }

@@ -4,78 +4,69 @@ use agent_client_protocol::Error;
 use protocol::{Base64, Content};
 use serde_json::Value;
 
-use crate::errors::bad_params;
+use super::uri::{decoded, mention};
+use crate::errors::{bad_params, name};
 
 /// What the person said. A kind we do not know becomes a text that says so.
 pub(crate) fn prompt(params: &Value) -> Result<Vec<Content>, Error> {
     let Some(blocks) = params.get("prompt").and_then(Value::as_array) else {
         return Err(bad_params("prompt is missing; give a list of content blocks"));
     };
-    let content: Result<Vec<Content>, Error> = blocks.iter().map(block).collect();
-    let content = content?;
-    let says = content.iter().any(|part| !matches!(part, Content::Text(text) if text.trim().is_empty()));
-    if says {
-        Ok(content)
-    } else {
-        Err(bad_params("the prompt is empty; give a text, an image or a resource"))
+    let content = blocks.iter().map(block).collect::<Result<Vec<_>, _>>()?;
+    let says = |part: &Content| !matches!(part, Content::Text(text) if text.trim().is_empty());
+    if !content.iter().any(says) {
+        return Err(bad_params("the prompt is empty; give a text, an image or a resource"));
     }
+    Ok(content)
 }
 
 fn block(block: &Value) -> Result<Content, Error> {
-    let field = |name: &str| block.get(name).and_then(Value::as_str);
-    let owned = |name: &str| field(name).map(str::to_string);
-    match field("type").unwrap_or("text") {
-        "text" => Ok(Content::Text(owned("text").unwrap_or_default())),
-        "image" => match (owned("data"), owned("mimeType")) {
-            (Some(data), Some(mime)) if mime.starts_with("image/") => {
-                Ok(Content::Image { mime, data: Base64(data), uri: owned("uri") })
-            }
-            _ => Err(bad_params("an image block needs data and a mimeType that begins with image/")),
-        },
-        "audio" => Err(bad_params("audio is not taken; promptCapabilities.audio is false")),
-        "resource_link" => {
-            let uri = decoded(field("uri").unwrap_or_default());
-            let name =
-                owned("name").unwrap_or_else(|| uri.rsplit('/').next().unwrap_or_default().to_string());
-            Ok(Content::Link { uri, name, mime: owned("mimeType"), lines: None })
-        }
-        "resource" => {
-            let inner = block.get("resource").unwrap_or(&Value::Null);
-            let field = |name: &str| inner.get(name).and_then(Value::as_str).map(str::to_string);
-            Ok(Content::Resource {
-                uri: decoded(&field("uri").unwrap_or_default()),
-                mime: field("mimeType"),
-                text: field("text"),
-                data: field("blob").map(Base64),
-            })
-        }
+    match block.get("type").and_then(Value::as_str).unwrap_or("text") {
+        "text" => Ok(Content::Text(owned(block, "text").unwrap_or_default())),
+        "image" => image(block),
+        "audio" => Err(bad_params("audio is not taken, promptCapabilities says so; send text")),
+        "resource_link" => link(block),
+        "resource" => resource(block.get("resource").unwrap_or(&Value::Null)),
         other => {
-            let shown: String = other.chars().filter(|letter| letter.is_ascii_graphic()).take(40).collect();
-            Ok(Content::Text(format!("[a block of the kind {shown}, which is not known here]")))
+            Ok(Content::Text(format!("[a content block of type {:?}, which is not known here]", name(other))))
         }
     }
 }
 
-/// A `file://` address with its path decoded, once; others stay as they are.
-fn decoded(uri: &str) -> String {
-    let Some(path) = uri.strip_prefix("file://") else { return uri.to_string() };
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let hex = tail.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
-        let byte = hex.filter(|_| *first == b'%').and_then(|pair| u8::from_str_radix(pair, 16).ok());
-        match byte {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
+fn image(block: &Value) -> Result<Content, Error> {
+    match (owned(block, "data"), owned(block, "mimeType")) {
+        (Some(data), Some(mime)) if mime.starts_with("image/") && !data.is_empty() => {
+            Ok(Content::Image { mime, data: Base64(data), uri: owned(block, "uri") })
         }
+        _ => Err(bad_params("an image block needs data in base64 and a mimeType that begins with image/")),
     }
-    format!("file://{}", String::from_utf8_lossy(&bytes))
+}
+
+fn link(block: &Value) -> Result<Content, Error> {
+    let Some(uri) = owned(block, "uri").filter(|uri| !uri.is_empty()) else {
+        return Err(bad_params("a resource_link block needs a uri"));
+    };
+    let (uri, lines) = mention(&uri);
+    let last = uri.rsplit('/').next().unwrap_or_default().to_string();
+    Ok(Content::Link {
+        uri,
+        name: owned(block, "name").unwrap_or(last),
+        mime: owned(block, "mimeType"),
+        lines,
+    })
+}
+
+fn resource(inner: &Value) -> Result<Content, Error> {
+    let (text, data) = (owned(inner, "text"), owned(inner, "blob").map(Base64));
+    if text.is_none() && data.is_none() {
+        return Err(bad_params("a resource block needs a text or a blob"));
+    }
+    let uri = decoded(&owned(inner, "uri").unwrap_or_default());
+    Ok(Content::Resource { uri, mime: owned(inner, "mimeType"), text, data })
+}
+
+fn owned(block: &Value, field: &str) -> Option<String> {
+    block.get(field).and_then(Value::as_str).map(str::to_string)
 }
 
 #[cfg(test)]
@@ -84,26 +75,36 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn paths_are_decoded_once() {
-        for (uri, path) in [
-            ("file:///a%20b", "file:///a b"),
-            ("file:///a%2520b", "file:///a%20b"),
-            ("file:///a b", "file:///a b"),
-            ("file:///%E6%BC%A2", "file:///漢"),
-            ("file:///100%", "file:///100%"),
-            ("https://x/a%20b", "https://x/a%20b"),
-        ] {
-            assert_eq!(decoded(uri), path);
+    fn empty_prompts_are_refused_and_resources_are_not_empty() {
+        let resource = json!({"type": "resource", "resource": {"uri": "file:///a", "text": "x"}});
+        let blank = json!({"type": "text", "text": " "});
+        assert!(prompt(&json!({"prompt": [resource]})).is_ok());
+        assert!(prompt(&json!({"prompt": [blank, resource]})).is_ok());
+        assert!(prompt(&json!({"prompt": [{"type": "novel"}]})).is_ok());
+        let refused = [
+            json!([]),
+            json!([blank]),
+            json!("text"),
+            json!([{"type": "audio", "data": "", "mimeType": "audio/wav"}]),
+            json!([{"type": "image", "data": "x", "mimeType": "text/plain"}]),
+            json!([{"type": "resource_link", "name": "x"}]),
+            json!([{"type": "resource", "resource": {"uri": "file:///a"}}]),
+        ];
+        for blocks in refused {
+            assert!(prompt(&json!({"prompt": blocks})).is_err(), "{blocks}");
         }
     }
 
     #[test]
-    fn empty_prompts_are_refused_and_resources_are_not_empty() {
-        let resource = json!({"type": "resource", "resource": {"uri": "file:///a", "text": "x"}});
-        assert!(prompt(&json!({"prompt": [resource]})).is_ok());
-        assert!(prompt(&json!({"prompt": []})).is_err());
-        assert!(prompt(&json!({"prompt": [{"type": "text", "text": " "}]})).is_err());
-        assert!(prompt(&json!({"prompt": [{"type": "novel"}]})).is_ok());
-        assert!(prompt(&json!({"prompt": [{"type": "audio", "data": ""}]})).is_err());
+    fn a_mention_has_its_path_and_its_lines() {
+        let link = json!({"type": "resource_link", "uri": "file:///my%20dir/a.rs#L2:4", "name": "a.rs"});
+        let content = prompt(&json!({"prompt": [link]})).unwrap();
+        let expected = Content::Link {
+            uri: "file:///my dir/a.rs".into(),
+            name: "a.rs".into(),
+            mime: None,
+            lines: Some((2, 4)),
+        };
+        assert_eq!(content, [expected]);
     }
 }

@@ -1,147 +1,159 @@
 //! Tool calls: one call, then updates, the last of them final.
 
-use protocol::{
-    Act, Action, Ask, Change, FileDiff, FileKind, Grant, Item, ItemId, Line, Outcome, ReadBody, RunEnd,
-    Stage, Verb,
-};
-use serde_json::{Map, Value, json};
+use protocol::{Act, Action, Change, Item, ItemId, Outcome, Stage, Verb};
+use serde_json::{Value, json};
 
+use super::diff::{diffs, locations};
+use super::outcome::{content, exit, fenced, raw, text};
+use super::{View, put};
 use crate::caps::Caps;
 
-/// What is shown of a result.
-const TEXT_BYTES: usize = 16 * 1024;
-
 /// The tool call's id: ours, by the session's count.
-pub(crate) fn call_id(item: &ItemId) -> String {
-    format!("call_{item}")
+pub(super) fn call_id(id: &ItemId) -> String {
+    format!("call_{id}")
 }
 
-/// A call whose arguments are not there yet.
-pub(crate) fn forming(id: &ItemId, act: &Act, caps: Caps) -> Value {
+/// Whether a call is shown at all: the plan has an update of its own.
+pub(crate) fn shows(act: &Act) -> bool {
+    act.verb != Verb::Plan
+}
+
+/// Whether a call is announced as it stands. A terminal is announced together with its call, and only a
+/// complete call says whether it has one.
+pub(crate) fn announces(act: &Act, caps: Caps) -> bool {
+    match act.verb {
+        Verb::Run => !caps.terminal_output || act.action.is_some(),
+        Verb::Plan => false,
+        Verb::Read
+        | Verb::Edit
+        | Verb::Delete
+        | Verb::Move
+        | Verb::Search
+        | Verb::Fetch
+        | Verb::Think
+        | Verb::Ask
+        | Verb::Other => true,
+    }
+}
+
+/// The call as far as it is known.
+pub(crate) fn begun(item: &Item, act: &Act, view: View<'_>) -> Value {
     let mut call = json!({
         "sessionUpdate": "tool_call",
-        "toolCallId": call_id(id),
+        "toolCallId": call_id(&item.id),
         "title": act.title(),
+        "name": act.tool,
         "kind": kind(act.verb),
-        "status": "pending",
+        "status": status(item.stage),
     });
-    if caps.terminal_output && act.verb == Verb::Run {
-        set(&mut call, "content", terminal(id));
-        set(&mut call, "_meta", json!({"terminal_info": {"terminal_id": terminal_id(id)}}));
+    if act.action.is_some() {
+        put(&mut call, "rawInput", raw_input(act));
+        put_locations(&mut call, act, view);
+    }
+    if has_terminal(act, view.caps) {
+        let mut terminal = json!({ "terminal_id": terminal_id(&item.id) });
+        if let Some(cwd) = cwd(act, view) {
+            put(&mut terminal, "cwd", cwd.into());
+        }
+        put(&mut call, "content", json!([{"type": "terminal", "terminalId": terminal_id(&item.id)}]));
+        put(&mut call, "_meta", json!({ "terminal_info": terminal }));
+    } else if !act.files.is_empty() {
+        put(&mut call, "content", diffs(&act.files, view).into());
     }
     call
 }
 
-/// A whole call of the past.
-pub(crate) fn whole(item: &Item, act: &Act, caps: Caps) -> Value {
-    let mut call = last(item, act, Caps { terminal_output: false, ..caps });
-    set(&mut call, "sessionUpdate", "tool_call".into());
-    call
-}
-
-/// What a change means for a call; nothing for those told in another way.
-pub(crate) fn update(item: &Item, act: &Act, change: &Change, caps: Caps) -> Option<Value> {
+/// What a change means for a call that was announced; nothing for those told in another way.
+pub(crate) fn update(item: &Item, act: &Act, change: &Change, view: View<'_>) -> Option<Value> {
     let mut call = json!({"sessionUpdate": "tool_call_update", "toolCallId": call_id(&item.id)});
     match change {
-        Change::Formed { input, .. } => {
-            set(&mut call, "title", act.title().into());
-            set(&mut call, "rawInput", raw(&input.0));
-            set_locations(&mut call, act);
+        Change::Formed { .. } => {
+            put(&mut call, "title", act.title().into());
+            put(&mut call, "rawInput", raw_input(act));
+            put_locations(&mut call, act, view);
         }
-        Change::Stage(Stage::Running) => set(&mut call, "status", "in_progress".into()),
+        Change::Stage(Stage::Running) => put(&mut call, "status", status(Stage::Running).into()),
         Change::Files(_) => {
-            set(&mut call, "title", act.title().into());
-            set(&mut call, "content", diffs(&act.files));
-            set_locations(&mut call, act);
+            let shown = diffs(&act.files, view);
+            // A command's terminal stays; its changed files come with its end.
+            if !shown.is_empty() && act.verb != Verb::Run {
+                put(&mut call, "content", shown.into());
+            }
+            put(&mut call, "title", act.title().into());
+            put_locations(&mut call, act, view);
         }
-        Change::Output(chunk) if caps.terminal_output => {
+        Change::Output(chunk) if has_terminal(act, view.caps) => {
             let output = json!({"terminal_id": terminal_id(&item.id), "data": chunk.text});
-            set(&mut call, "_meta", json!({"terminal_output": output}));
+            put(&mut call, "_meta", json!({ "terminal_output": output }));
         }
-        Change::Output(_) => set(&mut call, "content", json!([content(&fenced(&act.live))])),
-        Change::Stage(_) | Change::Text(_) | Change::Plan(_) => return None,
+        Change::Output(_) => put(&mut call, "content", json!([text(&fenced(&act.live))])),
+        Change::Stage(
+            Stage::Forming
+            | Stage::Waiting
+            | Stage::Done
+            | Stage::Failed
+            | Stage::Declined
+            | Stage::Cancelled,
+        )
+        | Change::Text(_)
+        | Change::Plan(_) => return None,
     }
     Some(call)
 }
 
-/// The call's final state.
-pub(crate) fn last(item: &Item, act: &Act, caps: Caps) -> Value {
+/// The final state of a call that was announced.
+pub(crate) fn last(item: &Item, act: &Act, view: View<'_>) -> Value {
     let mut call = json!({
         "sessionUpdate": "tool_call_update",
         "toolCallId": call_id(&item.id),
         "title": act.title(),
-        "kind": kind(act.verb),
-        "status": if item.stage == Stage::Done { "completed" } else { "failed" },
-        "rawInput": raw(&act.input.0),
+        "status": status(item.stage),
     });
-    set_locations(&mut call, act);
+    if act.action.is_none() {
+        // Nothing formed, so the arguments were not told yet.
+        put(&mut call, "rawInput", raw_input(act));
+    }
+    put_locations(&mut call, act, view);
     let mut shown = Vec::new();
-    let run = matches!(act.outcome, Some(Outcome::Ran { .. }));
-    match &act.outcome {
-        Some(Outcome::Ran { end, .. }) if caps.terminal_output => {
-            shown.push(json!({"type": "terminal", "terminalId": terminal_id(&item.id)}));
-            let (code, signal) = exit(end);
-            let exit = json!({"terminal_id": terminal_id(&item.id), "exit_code": code, "signal": signal});
-            set(&mut call, "_meta", json!({ "terminal_exit": exit }));
+    if has_terminal(act, view.caps) {
+        let end = match &act.outcome {
+            Some(Outcome::Ran { end, .. }) => Some(end),
+            _ => None,
+        };
+        let (code, signal) = end.map_or((None, None), exit);
+        let exit = json!({"terminal_id": terminal_id(&item.id), "exit_code": code, "signal": signal});
+        put(&mut call, "_meta", json!({ "terminal_exit": exit }));
+        match end {
+            Some(end) => {
+                shown.push(json!({"type": "terminal", "terminalId": terminal_id(&item.id)}));
+                shown.extend(code.map_or_else(|| end.words(), |_| None).map(|words| text(&words)));
+            }
+            None => shown.extend(act.outcome.as_ref().and_then(content)),
         }
-        Some(outcome) => shown.extend(outcome_content(outcome)),
-        None => {}
+    } else {
+        shown.extend(act.outcome.as_ref().and_then(content));
     }
-    if !act.files.is_empty()
-        && (item.stage == Stage::Done || run || item.stage == Stage::Declined)
-        && let Value::Array(list) = diffs(&act.files)
-    {
-        // The diff says all that a finished edit has to say.
-        if matches!(act.outcome, Some(Outcome::Edited { .. })) {
-            shown.clear();
-        }
-        shown.extend(list);
-    }
-    set(&mut call, "content", shown.into());
+    shown.extend(diffs(files(item, act), view));
+    put(&mut call, "content", shown.into());
     if let Some(outcome) = &act.outcome {
-        set(&mut call, "rawOutput", raw_output(outcome));
+        put(&mut call, "rawOutput", raw(outcome));
     }
     call
 }
 
-/// What is asked of the person: the call as a whole.
-pub(crate) fn permission(ask: &Ask, item: Option<&Item>, act: Option<&Act>) -> Value {
-    let options: Vec<Value> = ask
-        .choices
-        .iter()
-        .map(|choice| {
-            let kind = match choice.grant {
-                Grant::Once => "allow_once",
-                Grant::Session { .. } | Grant::Always { .. } => "allow_always",
-                Grant::Reject => "reject_once",
-                Grant::RejectAlways { .. } => "reject_always",
-            };
-            json!({"optionId": choice.id, "name": choice.name, "kind": kind})
-        })
-        .collect();
-    let id = item.map_or_else(|| format!("ask_{}", ask.id), |item| call_id(&item.id));
-    let mut call = json!({"toolCallId": id, "title": ask.why, "status": "pending"});
-    if let Some(act) = act {
-        set(&mut call, "title", act.title().into());
-        set(&mut call, "kind", kind(act.verb).into());
-        set(&mut call, "rawInput", raw(&act.input.0));
-        set_locations(&mut call, act);
-        let mut shown = Vec::new();
-        if let Some(Action::Run { command, .. }) = &act.action {
-            shown.push(content(&fenced(command)));
-        }
-        if !ask.why.is_empty() {
-            shown.push(content(&ask.why));
-        }
-        if let Value::Array(list) = diffs(&act.files) {
-            shown.extend(list);
-        }
-        set(&mut call, "content", shown.into());
-    }
-    json!({"toolCall": call, "options": options})
+/// A call of the past, or one of which the client hears only now.
+pub(crate) fn whole(item: &Item, act: &Act, view: View<'_>) -> Value {
+    // A terminal is for what runs.
+    let view = View { caps: Caps { terminal_output: false, ..view.caps }, ..view };
+    let mut call = last(item, act, view);
+    put(&mut call, "sessionUpdate", "tool_call".into());
+    put(&mut call, "name", act.tool.as_str().into());
+    put(&mut call, "kind", kind(act.verb).into());
+    put(&mut call, "rawInput", raw_input(act));
+    call
 }
 
-fn kind(verb: Verb) -> &'static str {
+pub(super) fn kind(verb: Verb) -> &'static str {
     match verb {
         Verb::Run => "execute",
         Verb::Read => "read",
@@ -155,159 +167,47 @@ fn kind(verb: Verb) -> &'static str {
     }
 }
 
-fn set(value: &mut Value, name: &str, field: Value) {
-    if let Some(fields) = value.as_object_mut() {
-        fields.insert(name.into(), field);
+fn status(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Forming | Stage::Waiting => "pending",
+        Stage::Running => "in_progress",
+        Stage::Done => "completed",
+        Stage::Failed | Stage::Declined | Stage::Cancelled => "failed",
     }
 }
 
-/// Arguments as JSON, or as the text they are.
-fn raw(input: &str) -> Value {
-    serde_json::from_str(input).unwrap_or_else(|_| Value::String(input.to_string()))
-}
-
-/// Files that exist, with the line where to look; clients watch them.
-fn set_locations(call: &mut Value, act: &Act) {
-    let mut places: Vec<(String, Option<u32>)> =
-        act.files.iter().map(|file| (file.path.0.clone(), file.hunks.first().map(first_line))).collect();
-    if let (true, Some(Action::Read { path, .. } | Action::Write { path, .. } | Action::Edit { path, .. })) =
-        (places.is_empty(), &act.action)
-    {
-        let read = match &act.outcome {
-            Some(Outcome::Read { path, body: ReadBody::Lines { first, .. }, .. }) => {
-                Some((path.0.clone(), u32::try_from(*first).ok()))
-            }
-            _ => None,
-        };
-        places.push(read.unwrap_or_else(|| (path.0.clone(), None)));
-    }
-    let list: Vec<Value> = places
-        .into_iter()
-        .filter(|(path, _)| std::path::Path::new(path).is_absolute() && std::path::Path::new(path).is_file())
-        .map(|(path, line)| match line {
-            Some(line) => json!({"path": path, "line": line.max(1)}),
-            None => json!({ "path": path }),
-        })
-        .collect();
-    if !list.is_empty() {
-        set(call, "locations", list.into());
+/// The diffs of a final call: what was done, or what a person declined.
+fn files<'a>(item: &Item, act: &'a Act) -> &'a [protocol::FileDiff] {
+    let ran = matches!(act.outcome, Some(Outcome::Ran { .. }));
+    match item.stage {
+        Stage::Done | Stage::Declined => &act.files,
+        Stage::Failed | Stage::Cancelled if ran => &act.files,
+        Stage::Failed | Stage::Cancelled | Stage::Forming | Stage::Waiting | Stage::Running => &[],
     }
 }
 
-fn first_line(hunk: &protocol::Hunk) -> u32 {
-    let same = hunk.lines.iter().take_while(|line| matches!(line, Line::Same(_))).count();
-    hunk.new_line.max(1) + u32::try_from(same).unwrap_or(0)
-}
-
-/// One block a hunk: the region before and after.
-fn diffs(files: &[FileDiff]) -> Value {
-    let mut shown = Vec::new();
-    for file in files {
-        if let Some(cut) = &file.cut {
-            shown.push(content(&format!("{}: {cut}", file.path)));
-        }
-        if file.hunks.is_empty() && file.cut.is_none() {
-            shown.push(diff(file, None, String::new()));
-        }
-        for hunk in &file.hunks {
-            let side = |skip: fn(&Line) -> bool| -> String {
-                hunk.lines.iter().filter(|line| !skip(line)).map(Line::text).collect()
-            };
-            let old = side(|line| matches!(line, Line::New(_)));
-            let new = side(|line| matches!(line, Line::Gone(_)));
-            let old = (!matches!(file.kind, FileKind::Add)).then_some(old);
-            shown.push(diff(file, old, new));
-        }
-    }
-    shown.into()
-}
-
-fn diff(file: &FileDiff, old: Option<String>, new: String) -> Value {
-    let mut made = Map::new();
-    made.insert("type".into(), "diff".into());
-    made.insert("path".into(), file.path.0.as_str().into());
-    if let Some(old) = old {
-        made.insert("oldText".into(), old.into());
-    }
-    made.insert("newText".into(), new.into());
-    made.into()
-}
-
-fn content(text: &str) -> Value {
-    json!({"type": "content", "content": {"type": "text", "text": text}})
+fn has_terminal(act: &Act, caps: Caps) -> bool {
+    caps.terminal_output && matches!(act.action, Some(Action::Run { .. }))
 }
 
 fn terminal_id(id: &ItemId) -> String {
     format!("term_{id}")
 }
 
-fn terminal(id: &ItemId) -> Value {
-    json!([{"type": "terminal", "terminalId": terminal_id(id)}])
-}
-
-/// In a fence that the text does not close.
-fn fenced(text: &str) -> String {
-    let mut fence = "```".to_string();
-    while text.contains(&fence) {
-        fence.push('`');
-    }
-    format!("{fence}\n{}\n{fence}", text.trim_end_matches('\n'))
-}
-
-fn exit(end: &RunEnd) -> (Option<i32>, Option<String>) {
-    match end {
-        RunEnd::Exited(code) => (Some(*code), None),
-        RunEnd::Signalled(signal) => (None, Some(format!("SIG{signal}"))),
-        RunEnd::TimedOut { .. } => (Some(124), None),
-        RunEnd::StillRunning(_) | RunEnd::Stopped => (None, None),
+fn cwd(act: &Act, view: View<'_>) -> Option<String> {
+    match &act.action {
+        Some(Action::Run { cwd: Some(cwd), .. }) => Some(view.place.absolute(cwd)),
+        _ => view.place.cwd().map(|cwd| cwd.to_string_lossy().into_owned()),
     }
 }
 
-fn outcome_content(outcome: &Outcome) -> Option<Value> {
-    let text = match outcome {
-        Outcome::Ran { .. } => fenced(&short(&outcome.text())),
-        Outcome::Read { body: ReadBody::Image { mime, data }, .. } => {
-            let image = json!({"type": "image", "mimeType": mime, "data": data.0});
-            return Some(json!({"type": "content", "content": image}));
-        }
-        Outcome::Read { body: ReadBody::Lines { text, .. }, .. } => fenced(&short(text)),
-        Outcome::Found { files, .. } => {
-            let names: Vec<&str> = files.iter().map(|file| file.path.0.as_str()).collect();
-            short(&format!("{}\n{}", outcome.text(), names.join("\n")))
-        }
-        Outcome::Listed { paths, .. } => {
-            let names: Vec<&str> = paths.iter().map(|entry| entry.path.0.as_str()).collect();
-            short(&format!("{}\n{}", outcome.text(), names.join("\n")))
-        }
-        Outcome::Plan(_) => return None,
-        Outcome::Fetched { text, .. } => short(&format!("{}\n{text}", outcome.text())),
-        Outcome::Tasks(_)
-        | Outcome::Edited { .. }
-        | Outcome::EditFailed { .. }
-        | Outcome::Answered(_)
-        | Outcome::NoSuchTool { .. }
-        | Outcome::BadInput(_)
-        | Outcome::Declined { .. }
-        | Outcome::Interrupted
-        | Outcome::Failed { .. } => short(&outcome.text()),
-    };
-    Some(content(&text))
+/// Arguments as JSON, or as the text they are.
+pub(super) fn raw_input(act: &Act) -> Value {
+    serde_json::from_str(&act.input.0).unwrap_or_else(|_| Value::String(act.input.0.clone()))
 }
 
-/// The end of a long text.
-fn short(text: &str) -> String {
-    if text.len() <= TEXT_BYTES {
-        return text.to_string();
-    }
-    let from = text.ceil_char_boundary(text.len() - TEXT_BYTES);
-    format!("[{from} bytes left out]\n{}", text.get(from..).unwrap_or_default())
-}
-
-fn raw_output(outcome: &Outcome) -> Value {
-    match outcome {
-        Outcome::Ran { end, output, .. } => {
-            json!({"exitCode": exit(end).0, "output": short(&output.text()), "bytes": output.bytes})
-        }
-        other => json!({ "text": short(&other.text()) }),
+pub(super) fn put_locations(call: &mut Value, act: &Act, view: View<'_>) {
+    if let Some(list) = locations(act, view) {
+        put(call, "locations", list);
     }
 }

@@ -1,9 +1,12 @@
-//! What a session is, as ACP shows it.
+//! What a session is, as ACP shows it: pickers, commands, title, usage, plan, notices, lists.
 
 use protocol::{
-    ConfigOption, Level, Notice, OptionKind, Plan, Rank, SessionRow, SlashCommand, StepState, Usage,
+    ConfigOption, Level, Notice, OptionChoice, OptionKind, Plan, Rank, SessionRow, SlashCommand, StepState,
+    Usage,
 };
 use serde_json::{Value, json};
+
+use super::put;
 
 /// The pickers.
 pub(crate) fn options(options: &[ConfigOption]) -> Value {
@@ -18,22 +21,41 @@ fn option(option: &ConfigOption) -> Value {
         OptionKind::Harness => "_harness",
         OptionKind::Provider => "_provider",
     };
-    let choices: Vec<Value> = option
-        .choices
-        .iter()
-        .map(|choice| match &choice.about {
-            Some(about) => json!({"value": choice.value, "name": choice.name, "description": about}),
-            None => json!({"value": choice.value, "name": choice.name}),
-        })
-        .collect();
     json!({
         "id": option.id,
         "name": option.name,
         "category": category,
         "type": "select",
         "currentValue": option.value,
-        "options": choices,
+        "options": choices(&option.choices),
     })
+}
+
+/// A list, or a list of groups when any choice is in one.
+fn choices(all: &[OptionChoice]) -> Value {
+    if all.iter().all(|choice| choice.group.is_none()) {
+        return all.iter().map(choice).collect();
+    }
+    let mut groups: Vec<(&str, Vec<Value>)> = Vec::new();
+    for one in all {
+        let name = one.group.as_deref().unwrap_or("Other");
+        match groups.iter_mut().find(|(group, _)| *group == name) {
+            Some((_, members)) => members.push(choice(one)),
+            None => groups.push((name, vec![choice(one)])),
+        }
+    }
+    groups
+        .into_iter()
+        .map(|(name, members)| json!({"group": name, "name": name, "options": members}))
+        .collect()
+}
+
+fn choice(choice: &OptionChoice) -> Value {
+    let mut shown = json!({"value": choice.value, "name": choice.name});
+    if let Some(about) = &choice.about {
+        put(&mut shown, "description", about.as_str().into());
+    }
+    shown
 }
 
 /// The mode picker once more, for clients that know only modes.
@@ -42,9 +64,20 @@ pub(crate) fn mode(options: &[ConfigOption]) -> Option<Value> {
     let modes: Vec<Value> = mode
         .choices
         .iter()
-        .map(|choice| json!({"id": choice.value, "name": choice.name, "description": choice.about}))
+        .map(|choice| {
+            let mut shown = json!({"id": choice.value, "name": choice.name});
+            if let Some(about) = &choice.about {
+                put(&mut shown, "description", about.as_str().into());
+            }
+            shown
+        })
         .collect();
     Some(json!({"currentModeId": mode.value, "availableModes": modes}))
+}
+
+/// The picked mode.
+pub(crate) fn current_mode(options: &[ConfigOption]) -> Option<&str> {
+    options.iter().find(|option| option.kind == OptionKind::Mode).map(|option| option.value.as_str())
 }
 
 pub(crate) fn commands(commands: &[SlashCommand]) -> Value {
@@ -52,8 +85,8 @@ pub(crate) fn commands(commands: &[SlashCommand]) -> Value {
         .iter()
         .map(|command| {
             let mut shown = json!({"name": command.name, "description": command.about});
-            if let (Some(hint), Some(fields)) = (&command.hint, shown.as_object_mut()) {
-                fields.insert("input".into(), json!({ "hint": hint }));
+            if let Some(hint) = &command.hint {
+                put(&mut shown, "input", json!({ "hint": hint }));
             }
             shown
         })
@@ -69,8 +102,8 @@ pub(crate) fn title(title: &str, at_ms: u64) -> Value {
 pub(crate) fn usage(usage: &Usage) -> Option<Value> {
     let (used, size) = usage.window?;
     let mut shown = json!({"sessionUpdate": "usage_update", "used": used, "size": size});
-    if let (Some((amount, currency)), Some(fields)) = (&usage.cost, shown.as_object_mut()) {
-        fields.insert("cost".into(), json!({"amount": amount, "currency": currency}));
+    if let Some((amount, currency)) = &usage.cost {
+        put(&mut shown, "cost", json!({"amount": amount, "currency": currency}));
     }
     Some(shown)
 }
@@ -103,9 +136,14 @@ pub(crate) fn notice(notice: &Notice) -> Value {
         Level::Warning => "warning",
         Level::Error => "error",
     };
-    json!({"sessionUpdate": "notice", "severity": severity, "title": notice.title, "description": notice.text})
+    let mut shown = json!({"sessionUpdate": "notice", "severity": severity, "title": notice.title});
+    if !notice.text.is_empty() {
+        put(&mut shown, "description", notice.text.as_str().into());
+    }
+    shown
 }
 
+/// Sessions that can be loaded.
 pub(crate) fn rows(rows: &[SessionRow]) -> Value {
     let readable = rows.iter().filter(|row| row.unreadable.is_none());
     readable
@@ -115,8 +153,8 @@ pub(crate) fn rows(rows: &[SessionRow]) -> Value {
                 "cwd": row.cwd.0,
                 "updatedAt": protocol::time::rfc3339(row.updated_ms),
             });
-            if let (Some(title), Some(fields)) = (&row.title, shown.as_object_mut()) {
-                fields.insert("title".into(), title.as_str().into());
+            if let Some(title) = &row.title {
+                put(&mut shown, "title", title.as_str().into());
             }
             shown
         })
