@@ -244,17 +244,9 @@ mod tests {
 
     fn provider() -> Provider {
         Provider {
-            id: "p".into(),
             name: "P".into(),
-            wire: Wire::Chat,
-            base_url: "http://x".into(),
             key: Some(Secret::new("sk-very-secret".into())),
-            headers: Vec::new(),
-            query: Vec::new(),
-            request_max_retries: 4,
-            stream_max_retries: 5,
-            stream_idle_timeout_ms: 300_000,
-            script: None,
+            ..Provider::new("p", Wire::Chat, "http://x")
         }
     }
 

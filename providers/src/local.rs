@@ -49,19 +49,7 @@ impl Local {
     pub fn provider(self, look_up: &dyn Fn(&str) -> Option<String>) -> Provider {
         let port = look_up("CODEX_OSS_PORT").and_then(|port| port.parse().ok()).unwrap_or(self.port());
         let base_url = look_up("CODEX_OSS_BASE_URL").unwrap_or_else(|| format!("http://127.0.0.1:{port}/v1"));
-        Provider {
-            id: self.id().into(),
-            name: self.name().into(),
-            wire: Wire::Chat,
-            base_url,
-            key: None,
-            headers: Vec::new(),
-            query: Vec::new(),
-            request_max_retries: 4,
-            stream_max_retries: 5,
-            stream_idle_timeout_ms: 300_000,
-            script: None,
-        }
+        Provider { name: self.name().into(), ..Provider::new(self.id(), Wire::Chat, &base_url) }
     }
 }
 

@@ -89,3 +89,22 @@ pub struct Provider {
     /// What the rehearsal plays; nothing for other wires.
     pub script: Option<Arc<Script>>,
 }
+
+impl Provider {
+    /// A provider without a key, with the usual limits, named after its id.
+    pub fn new(id: &str, wire: Wire, base_url: &str) -> Self {
+        Self {
+            id: id.into(),
+            name: id.into(),
+            wire,
+            base_url: base_url.into(),
+            key: None,
+            headers: Vec::new(),
+            query: Vec::new(),
+            request_max_retries: 4,
+            stream_max_retries: 5,
+            stream_idle_timeout_ms: 300_000,
+            script: None,
+        }
+    }
+}

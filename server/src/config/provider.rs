@@ -69,25 +69,9 @@ pub(super) fn choose(
 }
 
 fn rehearsal(script: std::sync::Arc<providers::script::Script>) -> Chosen {
-    let provider = Provider { script: Some(script), ..blank("rehearsal", Wire::Rehearsal, String::new()) };
+    let provider = Provider { script: Some(script), ..Provider::new("rehearsal", Wire::Rehearsal, "") };
     let model = "scripted".to_string();
     Chosen { provider, models: vec![model.clone()], model, notices: Vec::new() }
-}
-
-fn blank(id: &str, wire: Wire, base_url: String) -> Provider {
-    Provider {
-        id: id.into(),
-        name: id.into(),
-        wire,
-        base_url,
-        key: None,
-        headers: Vec::new(),
-        query: Vec::new(),
-        request_max_retries: 4,
-        stream_max_retries: 5,
-        stream_idle_timeout_ms: 300_000,
-        script: None,
-    }
 }
 
 fn openai(
@@ -97,7 +81,7 @@ fn openai(
     notices: &mut Vec<Notice>,
 ) -> Result<Provider, Refusal> {
     let url = own.and_then(|own| own.base_url.clone()).or_else(|| raw.openai_base_url.clone());
-    let mut provider = blank("openai", Wire::Responses, url.clone().unwrap_or_else(|| OPENAI_URL.into()));
+    let mut provider = Provider::new("openai", Wire::Responses, url.as_deref().unwrap_or(OPENAI_URL));
     provider.name = "OpenAI".into();
     if let Some(own) = own {
         fill(&mut provider, own, notices)?;
@@ -130,7 +114,7 @@ fn custom(id: &str, own: &RawProvider, home: &Path, notices: &mut Vec<Notice>) -
         let what = format!("model_providers.{id}");
         return Err(invalid(&what, "it has no base_url".into(), "set base_url in config.toml"));
     };
-    let mut provider = blank(id, Wire::Responses, url);
+    let mut provider = Provider::new(id, Wire::Responses, &url);
     fill(&mut provider, own, notices)?;
     let stored = stored_key(home, id, notices);
     let from_env = own.env_key.as_deref().and_then(variable).map(Secret::new);
