@@ -148,9 +148,9 @@ impl Face {
         while bytes < WAITING_BYTES && self.out.has_room() {
             let Some(down) = self.pending.pop_front() else { break };
             bytes += events::weight(&down);
-            if events::is_text(&down) {
-                self.quiet_until = Instant::now() + MERGE;
-            }
+            // Text waits for text only: what else was told has ended it.
+            let pause = if events::is_text(&down) { MERGE } else { Duration::ZERO };
+            self.quiet_until = Instant::now() + pause;
             self.down(down).await;
         }
         // The crate's queues have no bound: they have to reach our writer before we look at it again.
