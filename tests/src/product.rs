@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::ModelServer;
@@ -22,17 +23,51 @@ pub struct Ran {
     pub took: Duration,
 }
 
-/// The binary beside the tests: `INTERPRETER_BIN`, else the one of this build.
+/// The binary under test: `INTERPRETER_BIN`, else the one of this build, brought up to date once a process.
+///
+/// Cargo builds no binaries of other packages for a test, so a stale or missing one would be tested otherwise.
 pub fn binary() -> PathBuf {
-    if let Some(given) = std::env::var_os("INTERPRETER_BIN") {
-        return given.into();
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    match std::env::var_os("INTERPRETER_BIN") {
+        Some(given) => given.into(),
+        None => BUILT.get_or_init(build).clone(),
     }
+}
+
+fn build() -> PathBuf {
     let test = std::env::current_exe().expect("this test's path");
-    let found =
-        test.ancestors().skip(1).take(3).map(|folder| folder.join("interpreter")).find(|file| file.is_file());
-    found.unwrap_or_else(|| {
-        panic!("there is no interpreter beside {}; build the workspace first", test.display())
-    })
+    // target/PROFILE/deps/TEST
+    let folder = test.ancestors().nth(2).expect("the profile's folder");
+    let profile = match folder.file_name().and_then(|name| name.to_str()) {
+        Some("debug") | None => "dev",
+        Some(name) => name,
+    };
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .args([
+            "build",
+            "--workspace",
+            "--bins",
+            "--offline",
+            "--quiet",
+            "--profile",
+            profile,
+            "--target-dir",
+        ])
+        .arg(folder.parent().expect("the target folder"))
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    // What cargo tells a test about its package would look like a changed environment to build scripts.
+    for (name, _) in std::env::vars_os() {
+        let told = name.to_str().is_some_and(|name| {
+            name == "CARGO" || ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|head| name.starts_with(head))
+        });
+        if told {
+            cargo.env_remove(name);
+        }
+    }
+    let built = cargo.status().expect("cargo");
+    assert!(built.success(), "the product does not build");
+    folder.join("interpreter")
 }
 
 impl Product {
