@@ -3,14 +3,35 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+/// What a step may hold.
+const STEPS: [&str; 15] = [
+    "auto",
+    "send",
+    "raw",
+    "wait",
+    "within_ms",
+    "save_sid",
+    "absent",
+    "for_ms",
+    "sleep_ms",
+    "run",
+    "check",
+    "alive",
+    "updates",
+    "restart",
+    "eof",
+];
+
 /// An agent under way, and everything it said.
 pub struct Agent {
+    /// The program as it was started, to start it again.
+    command: Command,
     child: Child,
     stdin: Arc<Mutex<Option<ChildStdin>>>,
     said: Arc<Said>,
@@ -35,15 +56,8 @@ struct Inner {
 
 impl Agent {
     pub fn start(command: &mut Command, work: &Path) -> Self {
-        let mut child = command
-            .arg("acp")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the agent starts");
-        let stdin = child.stdin.take().expect("its input");
-        let stdout = child.stdout.take().expect("its output");
+        command.arg("acp");
+        let (child, stdin, stdout) = spawn(command);
         let said = Arc::new(Said::default());
         said.inner.lock().expect("lock").auto =
             ["session/request_permission", "fs/read_text_file", "fs/write_text_file"]
@@ -52,6 +66,7 @@ impl Agent {
                 .map(|(method, how)| (method.to_string(), how))
                 .collect();
         let mut agent = Self {
+            command: same(command),
             child,
             stdin: Arc::new(Mutex::new(Some(stdin))),
             said,
@@ -62,7 +77,20 @@ impl Agent {
         agent
     }
 
-    fn listen(&mut self, stdout: std::process::ChildStdout) {
+    /// Ends the process and starts a new one, which has said nothing yet. Sessions keep their names.
+    pub fn restart(&mut self) {
+        self.end();
+        self.kill();
+        let auto = self.said.inner.lock().expect("lock").auto.clone();
+        let (child, stdin, stdout) = spawn(&mut self.command);
+        self.child = child;
+        self.stdin = Arc::new(Mutex::new(Some(stdin)));
+        self.said = Arc::new(Said::default());
+        self.said.inner.lock().expect("lock").auto = auto;
+        self.listen(stdout);
+    }
+
+    fn listen(&mut self, stdout: ChildStdout) {
         let (said, work) = (Arc::clone(&self.said), self.work.display().to_string());
         let answers = Arc::clone(&self.stdin);
         std::thread::spawn(move || {
@@ -194,6 +222,13 @@ impl Agent {
     }
 
     fn step(&mut self, step: &Value) -> Result<(), String> {
+        let object = step.as_object().ok_or("a step is an object")?;
+        if let Some(unknown) = object.keys().find(|key| !STEPS.contains(&key.as_str())) {
+            return Err(format!("no such step: {unknown}"));
+        }
+        if step["restart"] == true {
+            self.restart();
+        }
         if let Some(auto) = step["auto"].as_object() {
             for (method, how) in auto {
                 self.auto(method, how.clone());
@@ -235,6 +270,15 @@ impl Agent {
         if step["alive"] == true && !self.is_alive() {
             return Err("the agent is gone".into());
         }
+        if let Some(wanted) = step["updates"].as_array() {
+            let told: Vec<Value> = self.updates().iter().filter_map(told).map(Value::from).collect();
+            if told != *wanted {
+                return Err(format!("the updates are {}", Value::from(told)));
+            }
+        }
+        if step["eof"] == true {
+            self.end();
+        }
         Ok(())
     }
 }
@@ -243,6 +287,46 @@ impl Drop for Agent {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// An update of a conversation in a few words; none for what stands beside it.
+fn told(update: &Value) -> Option<String> {
+    let kind = update["sessionUpdate"].as_str()?;
+    let what = match kind {
+        "user_message_chunk" | "agent_message_chunk" | "agent_thought_chunk" => &update["content"]["text"],
+        "tool_call" => &update["status"],
+        "tool_call_update" => &update["toolCallId"],
+        _ => return None,
+    };
+    Some(format!("{kind}: {}", what.as_str().unwrap_or_default()))
+}
+
+fn spawn(command: &mut Command) -> (Child, ChildStdin, ChildStdout) {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the agent starts");
+    let stdin = child.stdin.take().expect("its input");
+    let stdout = child.stdout.take().expect("its output");
+    (child, stdin, stdout)
+}
+
+/// The same program, arguments, environment and folder.
+fn same(command: &Command) -> Command {
+    let mut copy = Command::new(command.get_program());
+    copy.args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => copy.env(name, value),
+            None => copy.env_remove(name),
+        };
+    }
+    if let Some(cwd) = command.get_current_dir() {
+        copy.current_dir(cwd);
+    }
+    copy
 }
 
 fn matches(message: &Value, what: &Value) -> bool {

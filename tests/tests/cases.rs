@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 use tests::product::{Product, copy};
@@ -24,6 +26,25 @@ fn json(path: &Path) -> Value {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
+
+/// What a case may ask to be checked; a misspelled check would hold always.
+const CHECKS: &[&str] = &[
+    "setup",
+    "approval",
+    "steps",
+    "scripts",
+    "agent_cwd",
+    "same",
+    "files",
+    "shell",
+    "request_has",
+    "request_lacks",
+    "last_once",
+    "max_result",
+];
+
+/// Runs under way together.
+const AT_ONCE: usize = 4;
 
 /// One run of a case: a face, a wire, a script.
 struct Run<'a> {
@@ -60,6 +81,10 @@ impl Run<'_> {
                 if ran.code != Some(0) {
                     return Err(format!("exit code {:?}: {}{}", ran.code, ran.out, ran.err));
                 }
+                let turns = json(&self.folder.join(self.script))["turns"].as_array().map_or(0, Vec::len);
+                if server.turns_played() != turns {
+                    return Err(format!("{} of {turns} turns were played", server.turns_played()));
+                }
             }
         }
         self.check(&product, &before, &server)
@@ -80,6 +105,10 @@ impl Run<'_> {
 
     fn check(&self, product: &Product, before: &Path, server: &ModelServer) -> Result<(), String> {
         let check = &self.case["check"];
+        let known = check.as_object().ok_or("the case has no check")?.keys();
+        if let Some(unknown) = known.into_iter().find(|key| !CHECKS.contains(&key.as_str())) {
+            return Err(format!("no such check: {unknown}"));
+        }
         let requests = server.requests();
         if let Some(refused) = requests.iter().find_map(|request| request.rejected.clone()) {
             return Err(format!("the model server refused a request: {refused}"));
@@ -110,12 +139,19 @@ impl Run<'_> {
         for text in strings(&check["request_has"]) {
             let text = text.replace("@@WORK@@", &product.work.display().to_string());
             if !said.contains(&text) {
-                return Err(format!("no request holds {text:?}"));
+                let results = requests.last().map(|last| results(&last.body)).unwrap_or_default();
+                return Err(format!("no request holds {text:?}; the results: {results:?}"));
             }
         }
         for text in strings(&check["request_lacks"]) {
             if said.contains(&text) {
                 return Err(format!("a request holds {text:?}"));
+            }
+        }
+        for text in strings(&check["last_once"]) {
+            let count = requests.last().map_or(0, |last| last.body.to_string().matches(&text).count());
+            if count != 1 {
+                return Err(format!("the last request holds {text:?} {count} times"));
             }
         }
         if let (Some(limit), Some(last)) = (check["max_result"].as_u64(), requests.last()) {
@@ -195,38 +231,51 @@ fn every_call_ended(messages: &[Value]) -> Result<(), String> {
     Ok(())
 }
 
-fn run_class(wanted: &str) {
-    let mut failed = Vec::new();
-    let mut count = 0;
-    for folder in cases() {
-        let case = json(&folder.join("case.json"));
-        if case["class"] != wanted {
-            continue;
-        }
-        let steps = strings(&case["check"]["steps"]);
-        let mut scripts = strings(&case["check"]["scripts"]);
-        if scripts.is_empty() {
-            scripts.push("mock.json".into());
-        }
-        for script in &scripts {
-            for wire in ["chat", "responses"] {
-                let faces: Vec<Option<&str>> = if steps.is_empty() {
-                    vec![None]
-                } else {
-                    steps.iter().map(|name| Some(name.as_str())).collect()
-                };
-                for steps in faces {
-                    count += 1;
-                    let run = Run { folder: &folder, case: &case, script, wire, steps };
-                    if let Err(why) = run.play() {
-                        failed.push(format!("{} {script} {wire} {steps:?}: {why}", folder.display()));
-                    }
-                }
-            }
+/// Every way a case is to be run: each script on each wire, by each list of steps or else by `exec`.
+fn runs<'a>(folder: &'a Path, case: &'a Value) -> Vec<Run<'a>> {
+    let listed = |name: &str| case["check"][name].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let mut scripts: Vec<&str> = listed("scripts").collect();
+    if scripts.is_empty() {
+        scripts.push("mock.json");
+    }
+    let mut faces: Vec<Option<&str>> = listed("steps").map(Some).collect();
+    if faces.is_empty() {
+        faces.push(None);
+    }
+    let mut runs = Vec::new();
+    for script in scripts {
+        for wire in ["chat", "responses"] {
+            runs.extend(faces.iter().map(|steps| Run { folder, case, script, wire, steps: *steps }));
         }
     }
-    println!("{count} runs of class {wanted}");
-    assert!(failed.is_empty(), "{} of {count} runs failed:\n{}", failed.len(), failed.join("\n"));
+    runs
+}
+
+/// Runs a class, some at a time: most of them wait for clocks.
+fn run_class(wanted: &str) {
+    let cases: Vec<(PathBuf, Value)> = cases()
+        .into_iter()
+        .map(|folder| (folder.clone(), json(&folder.join("case.json"))))
+        .filter(|(_, case)| case["class"] == wanted)
+        .collect();
+    let runs: Vec<Run> = cases.iter().flat_map(|(folder, case)| runs(folder, case)).collect();
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(why) = run.play() {
+                        let name = run.folder.display();
+                        let line = format!("{name} {} {} {:?}: {why}", run.script, run.wire, run.steps);
+                        failed.lock().expect("the list").push(line);
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().expect("the list");
+    println!("{} runs of class {wanted}", runs.len());
+    assert!(failed.is_empty(), "{} of {} runs failed:\n{}", failed.len(), runs.len(), failed.join("\n"));
 }
 
 #[test]
