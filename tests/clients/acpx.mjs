@@ -1,7 +1,7 @@
 // npm acpx drives our ACP face: a whole client with files, permissions and sessions of its own.
 
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bin, finish, run, stage, test } from "./lib.mjs";
@@ -75,6 +75,49 @@ await test("sessions are made, prompted and closed", async () => {
   const requests = await at.requests();
   assert.ok(JSON.stringify(requests.at(-1).body.messages).includes("first"));
   await drive(at, "sessions", "close");
+  at.end();
+});
+
+await test("a cancel from beside ends the turn and its command, and the session goes on", async () => {
+  const at = await stage({
+    turns: [
+      { calls: [{ tool: "shell", args: { command: "touch began.txt; sleep 4; touch late.txt" } }] },
+      { say: "after the cancel" },
+    ],
+    strict: ["pairing"],
+  });
+  at.configure();
+  assert.equal((await drive(at, "sessions", "new")).code, 0);
+  const underWay = drive(at, "--format", "json", "--approve-all", "prompt", "go");
+  const until = Date.now() + 20_000;
+  while (!existsSync(join(at.work, "began.txt"))) {
+    assert.ok(Date.now() < until, "the command did not begin");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  const began = Date.now();
+  assert.equal((await drive(at, "cancel")).code, 0);
+  const ran = await underWay;
+  assert.ok(Date.now() - began < 3_500, "the cancel took too long");
+  assert.match(ran.out, /"stopReason":"cancelled"/);
+  const next = await drive(at, "--format", "text", "--approve-all", "prompt", "and now");
+  assert.match(next.out, /after the cancel/, next.err);
+  await new Promise((resolve) => setTimeout(resolve, Math.max(0, began + 4_500 - Date.now())));
+  assert.ok(!existsSync(join(at.work, "late.txt")), "the command went on");
+  const requests = await at.requests();
+  assert.ok(requests.every((request) => request.rejected === null));
+  await drive(at, "sessions", "close");
+  at.end();
+});
+
+await test("without the client's files the agent writes the disk itself", async () => {
+  const at = await stage({
+    turns: [{ calls: [{ tool: "write", args: { path: "new.txt", content: "made\n" } }] }, { say: "done" }],
+  });
+  at.configure();
+  const ran = await drive(at, "--no-fs", "--format", "json", "--approve-all", "exec", "go");
+  assert.equal(ran.code, 0, ran.err + ran.out);
+  assert.equal(readFileSync(join(at.work, "new.txt"), "utf8"), "made\n");
+  assert.ok(!frames(ran.out).some((frame) => frame.method?.startsWith("fs/")), "no file method was offered");
   at.end();
 });
 
