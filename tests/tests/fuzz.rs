@@ -1,7 +1,7 @@
 //! Hostile input: mutated frames, configurations, patches and streams. No exit, no hang beyond 2 s, no file
 //! touched, a planted secret in no output.
 //!
-//! A tenth of the rounds runs always; `tests/heavy fuzz` runs them all (`FUZZ_ROUNDS=10000`).
+//! A fifth of the rounds runs always; `tests/heavy fuzz` runs them all (`FUZZ_ROUNDS=10000`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,10 +12,13 @@ use serde_json::{Value, json};
 use tests::product::{Product, run};
 use tests::{Agent, ModelServer};
 
+/// In frames, where errors could echo it.
 const SECRET: &str = "sk-planted-9f8e7d6c";
+/// The provider's key, which nobody has a reason to say.
+const KEY: &str = "sk-planted-key-5b4a3c2d";
 
 fn rounds(part: u32) -> u32 {
-    let all: u32 = std::env::var("FUZZ_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000);
+    let all: u32 = std::env::var("FUZZ_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000);
     (all / part).max(1)
 }
 
@@ -76,7 +79,7 @@ fn with_secret(product: &Product) -> std::process::Command {
     let text = std::fs::read_to_string(product.home.join("config.toml")).unwrap();
     std::fs::write(product.home.join("config.toml"), text + "env_key = \"PLANTED_KEY\"\n").unwrap();
     let mut command = product.command();
-    command.env("PLANTED_KEY", SECRET);
+    command.env("PLANTED_KEY", KEY);
     command
 }
 
@@ -138,6 +141,7 @@ fn frames() {
     for error in errors {
         assert!(!error.to_string().contains(SECRET), "{error}");
     }
+    assert!(!agent.messages().iter().any(|message| message.to_string().contains(KEY)));
 }
 
 #[test]
@@ -235,7 +239,7 @@ fn streams() {
     let made = agent.ask(1, "session/new", &json!({"cwd": product.work, "mcpServers": []}));
     let session = made["result"]["sessionId"].as_str().unwrap().to_string();
     let mut id = 10;
-    while (server.requests().len() as u32) < count {
+    while (server.turns_played() as u32) < count {
         id += 1;
         let asked = Instant::now();
         let params = json!({"sessionId": session, "prompt": [{"type": "text", "text": "go"}]});
@@ -247,5 +251,7 @@ fn streams() {
         assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
     }
     assert!(agent.is_alive());
-    assert!(!agent.messages().iter().any(|message| message.to_string().contains(SECRET)));
+    assert!(!agent.messages().iter().any(|message| message.to_string().contains(KEY)));
+    let told = |name: &str| server.requests()[0].headers.iter().any(|(_, value)| value.contains(name));
+    assert!(told(KEY), "the key was in use");
 }
