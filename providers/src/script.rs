@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 /// What a played model says, request by request.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Script {
     pub turns: Vec<Turn>,
     /// Checks of each request, as real servers make them: a name, or a name with an argument.
@@ -28,7 +29,7 @@ pub struct Script {
 
 /// One answer.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Turn {
     pub say: Option<String>,
     pub reasoning: Option<String>,
@@ -58,8 +59,9 @@ pub struct Turn {
 
 /// One call, by the abstract name of a tool.
 #[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ScriptCall {
-    /// `shell`, `read`, `write`, `edit`, `patch`, or `raw:NAME`.
+    /// `shell`, `read`, `write`, `edit`, `patch`, `mcp:SERVER:TOOL`, or `raw:NAME`.
     pub tool: String,
     #[serde(default)]
     pub args: Value,
@@ -67,7 +69,9 @@ pub struct ScriptCall {
     pub id: Option<String>,
 }
 
+/// The tokens that an answer is said to cost.
 #[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ScriptUsage {
     #[serde(rename = "in", default)]
     pub input: u64,
@@ -75,7 +79,9 @@ pub struct ScriptUsage {
     pub output: u64,
 }
 
+/// A line that keeps a connection busy.
 #[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Repeat {
     pub line: String,
     #[serde(default)]
@@ -86,17 +92,48 @@ pub struct Repeat {
 
 /// The text is no script.
 #[derive(Debug, thiserror::Error)]
-#[error("not a script: {0}")]
-pub struct BadScript(#[from] serde_json::Error);
+pub enum BadScript {
+    #[error("not a script: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("not a script: turn {turn}: {why}")]
+    Turn { turn: usize, why: String },
+}
 
 impl Script {
+    /// Reads a script; the error says where it is wrong.
     pub fn parse(text: &str) -> Result<Self, BadScript> {
-        Ok(serde_json::from_str(text)?)
+        let script: Self = serde_json::from_str(text)?;
+        let turns = script.turns.iter().chain(script.after_last.as_deref());
+        for (turn, played) in turns.enumerate() {
+            played.check().map_err(|why| BadScript::Turn { turn, why })?;
+        }
+        Ok(script)
     }
 
     /// The answer to request number `at`, counted from 0.
     pub fn turn(&self, at: usize) -> Option<&Turn> {
         self.turns.get(at).or(self.after_last.as_deref())
+    }
+}
+
+impl Turn {
+    /// Whether it gives the bytes of an HTTP answer instead of what the model says.
+    pub fn is_raw(&self) -> bool {
+        self.body.is_some() || self.body_file.is_some()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        match self.end.as_deref() {
+            None | Some("close" | "reset" | "hang") => {}
+            Some(other) => return Err(format!("unknown end {other:?}; known: close, reset, hang")),
+        }
+        let speaks = self.say.is_some() || self.words.is_some() || !self.calls.is_empty();
+        match (self.body.is_some(), self.body_file.is_some()) {
+            (true, true) => Err("both body and body_file; give one".into()),
+            (false, false) => Ok(()),
+            _ if speaks => Err("a raw body as well as say, words or calls; give one".into()),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -133,6 +170,9 @@ impl ToolMap {
         if let Some(raw) = call.tool.strip_prefix("raw:") {
             return (raw.to_string(), text(&args));
         }
+        if let Some(tool) = call.tool.strip_prefix("mcp:").and_then(mcp) {
+            return (tool, text(&args));
+        }
         let Some((name, names)) = self.tools.get(&call.tool) else { return (call.tool.clone(), text(&args)) };
         let Value::Object(args) = args else { return (name.clone(), text(&args)) };
         let renamed: Map<String, Value> =
@@ -140,7 +180,7 @@ impl ToolMap {
         (name.clone(), Value::Object(renamed).to_string())
     }
 
-    /// The real name and argument behind `@@SHELL@@` and the like.
+    /// The real name or argument behind `@@SHELL@@`, `@@MCP:server:tool@@` and the like.
     pub fn placeholder(&self, mark: &str) -> Option<String> {
         let tool = |name: &str| self.tools.get(name);
         let arg = |name: &str, arg: &str| tool(name).and_then(|tool| tool.1.get(arg).cloned());
@@ -150,9 +190,14 @@ impl ToolMap {
             "WRITE" => tool("write").map(|tool| tool.0.clone()),
             "PATH" => arg("write", "path"),
             "CONTENT" => arg("write", "content"),
-            _ => None,
+            _ => mark.strip_prefix("MCP:").and_then(mcp),
         }
     }
+}
+
+/// `server:tool` as models know it.
+fn mcp(name: &str) -> Option<String> {
+    name.split_once(':').map(|(server, tool)| format!("mcp__{server}__{tool}"))
 }
 
 fn text(args: &Value) -> String {
@@ -192,11 +237,38 @@ mod tests {
         assert_eq!(map.call(&calls[1], "/w"), ("odd".into(), "{not json".into()));
         assert!(script.turn(1).is_none());
         assert_eq!(map.placeholder("CONTENT").as_deref(), Some("content"));
+        assert_eq!(map.placeholder("MCP:s:t").as_deref(), Some("mcp__s__t"));
+        assert_eq!(map.placeholder("ELSE"), None);
+    }
+
+    #[test]
+    fn every_delivery_is_read() {
+        let script = Script::parse(
+            r#"{"turns":[{"body":"data: x","status":503,"type":"text/html","headers":{"retry-after":"1"},"chunk":1,
+                "delay_ms":2,"gzip":true,"end":"reset","repeat":{"line":": ping","every_ms":1,"for_s":0.5}}],
+                "strict":["pairing",{"max_body":9}],"after_last":{"say":"x","usage":{"in":1,"out":2}},"pace_ms":3}"#,
+        )
+        .unwrap();
+        let turn = script.turn(0).unwrap();
+        assert!(
+            turn.is_raw() && turn.gzip && turn.status == Some(503) && turn.end.as_deref() == Some("reset")
+        );
+        assert_eq!(script.turn(7).unwrap().usage.unwrap().output, 2);
     }
 
     #[test]
     fn a_bad_script_says_where() {
-        let error = Script::parse("{\"turns\": [{\"say\": 1}]}").unwrap_err().to_string();
-        assert!(error.contains("line 1"), "{error}");
+        let table = [
+            ("{\"turns\": [{\"say\": 1}]}", "line 1"),
+            ("{\"turns\": [{\"sya\": \"x\"}]}", "unknown field `sya`"),
+            ("{\"turns\": [{}, {\"end\": \"boom\"}]}", "turn 1: unknown end \"boom\""),
+            ("{\"turns\": [{\"body\": \"\", \"body_file\": \"x\"}]}", "turn 0: both"),
+            ("{\"turns\": [{\"body\": \"\", \"say\": \"x\"}]}", "turn 0: a raw body"),
+            ("{}", "missing field `turns`"),
+        ];
+        for (text, part) in table {
+            let error = Script::parse(text).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
     }
 }
