@@ -1,10 +1,14 @@
 //! Tool calls out of deltas whose ids, indexes and arguments servers send in every way.
+//!
+//! It does not read arguments: they are forwarded as they come. Both wires' decoders use it.
 
 use std::collections::BTreeMap;
 
 use protocol::CallId;
 use protocol::model::ModelEvent;
 use serde_json::Value;
+
+use crate::balance::Balance;
 
 /// The calls of one answer. Slots are ours: a wire's index may be missing or the same for all.
 #[derive(Default)]
@@ -16,15 +20,28 @@ pub(crate) struct Calls {
     salt: String,
 }
 
+#[derive(Default)]
 struct Call {
     id: String,
+    /// The id is ours until the server gives one.
+    made_up: bool,
     name: String,
-    /// What has been forwarded.
+    /// Bytes of arguments that have been forwarded.
     sent: usize,
+    balance: Balance,
     begun: bool,
     /// Arguments that came before the name.
     early: String,
-    whole: bool,
+    /// Arguments for the case that none are streamed.
+    offered: String,
+}
+
+/// One delta of a call, as far as it says anything.
+struct Delta<'a> {
+    index: Option<u64>,
+    id: Option<&'a str>,
+    name: Option<&'a str>,
+    input: String,
 }
 
 impl Calls {
@@ -32,151 +49,203 @@ impl Calls {
         Self { salt, ..Self::default() }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.calls.is_empty()
-    }
-
-    /// One delta of a call as chat servers send it.
-    pub(crate) fn delta(&mut self, delta: &Value, events: &mut Vec<ModelEvent>) {
-        let function = delta.get("function").unwrap_or(delta);
-        let id = text(delta.get("id"));
-        let name = text(function.get("name"));
-        let index = delta.get("index").and_then(Value::as_u64);
-        let at = self.find(index, id, name);
-        let Some(call) = self.calls.get_mut(at) else { return };
-        if let Some(id) = id
-            && !call.begun
-        {
-            call.id = id.to_string();
-        }
-        if let Some(name) = name
-            && !call.begun
-        {
-            call.name.push_str(name);
-        }
-        let (input, whole) = match function.get("arguments") {
-            None | Some(Value::Null) => (String::new(), false),
-            Some(Value::String(text)) => (text.clone(), false),
-            Some(other) => (other.to_string(), true),
-        };
-        self.input(at, &input, whole, events);
-    }
-
-    /// Which call a delta belongs to: a new id under an index that has one already is a new call.
-    fn find(&mut self, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> usize {
-        let known = match index {
-            Some(index) => self.by_index.get(&index).copied(),
-            None => match id {
-                Some(id) => self.calls.iter().position(|call| call.id == id),
-                None => self.calls.len().checked_sub(1).filter(|_| name.is_none()),
-            },
-        };
-        if let Some(call) = known.and_then(|at| self.calls.get(at)) {
-            let other = id.is_some_and(|id| call.begun && call.id != id && !call.made_up(&self.salt));
-            let again = id.is_none() && name.is_some() && call.begun && call.whole;
-            if !other && !again {
-                return known.unwrap_or_default();
-            }
-        }
-        let at = self.calls.len();
-        self.calls.push(Call {
-            id: format!("{}{at}", made(&self.salt)),
-            name: String::new(),
-            sent: 0,
-            begun: false,
-            early: String::new(),
-            whole: false,
-        });
-        if let Some(index) = index {
-            self.by_index.insert(index, at);
-        }
-        at
-    }
-
-    fn input(&mut self, at: usize, input: &str, whole: bool, events: &mut Vec<ModelEvent>) {
-        let Some(call) = self.calls.get_mut(at) else { return };
-        let slot = u32::try_from(at).unwrap_or(u32::MAX);
-        if call.name.is_empty() {
-            call.early.push_str(input);
-            return;
-        }
-        if !call.begun {
-            call.begun = true;
-            events.push(ModelEvent::CallBegun { slot, id: CallId(call.id.clone()), name: call.name.clone() });
-            let early = std::mem::take(&mut call.early);
-            if !early.is_empty() {
-                call.sent += early.len();
-                events.push(ModelEvent::CallInput { slot, text: early });
-            }
-        }
-        call.whole |= whole;
-        if !input.is_empty() {
-            call.sent += input.len();
-            events.push(ModelEvent::CallInput { slot, text: input.to_string() });
-        }
-    }
-
-    /// The stream is over: calls without arguments get an empty object.
-    pub(crate) fn end(&mut self, events: &mut Vec<ModelEvent>) {
-        for (at, call) in self.calls.iter().enumerate().filter(|(_, call)| call.begun) {
-            let slot = u32::try_from(at).unwrap_or(u32::MAX);
-            if call.sent == 0 {
-                events.push(ModelEvent::CallInput { slot, text: "{}".into() });
-            }
-            events.push(ModelEvent::CallEnded { slot });
-        }
-        self.by_index.clear();
-    }
-
     /// Whether any call has a name, and so will run.
     pub(crate) fn any_begun(&self) -> bool {
         self.calls.iter().any(|call| call.begun)
     }
 
-    /// A call that a Responses server named by its own item id.
-    pub(crate) fn begin(&mut self, key: u64, id: &str, name: &str, events: &mut Vec<ModelEvent>) {
-        if self.by_index.contains_key(&key) {
-            return;
+    /// Whether a call came whose name never did.
+    pub(crate) fn any_nameless(&self) -> bool {
+        let says = |call: &Call| !call.made_up || !call.early.trim().is_empty();
+        self.calls.iter().any(|call| !call.begun && says(call))
+    }
+
+    /// One delta of a call as chat servers send it.
+    pub(crate) fn delta(&mut self, delta: &Value, events: &mut Vec<ModelEvent>) {
+        let delta = Delta::read(delta);
+        let at = self.find(&delta);
+        if let Some(call) = self.calls.get_mut(at) {
+            call.introduce(delta.id, delta.name);
         }
+        self.input(at, &delta.input, events);
+    }
+
+    /// Which call a delta belongs to.
+    fn find(&mut self, delta: &Delta<'_>) -> usize {
+        let indexed = delta.index.and_then(|index| self.by_index.get(&index).copied());
+        let known = indexed.or_else(|| self.unindexed(delta));
+        let same = known.filter(|at| self.calls.get(*at).is_some_and(|call| !call.is_other(delta)));
+        let at = same.unwrap_or_else(|| self.open());
+        if let Some(index) = delta.index {
+            self.by_index.insert(index, at);
+        }
+        at
+    }
+
+    /// The call a delta means by its id, or by coming right behind it.
+    fn unindexed(&self, delta: &Delta<'_>) -> Option<usize> {
+        // An index that is new after others is a new call; the first one may just come late.
+        let late = delta.index.is_none() || self.by_index.is_empty();
+        if let Some(id) = delta.id {
+            let means = |call: &Call| !call.made_up && call.id == id;
+            return self.calls.iter().rposition(means).filter(|_| late || delta.name.is_none());
+        }
+        let last = self.calls.last().filter(|_| late)?;
+        let continues = delta.name.is_none_or(|name| last.name == name && last.sent > 0);
+        continues.then(|| self.calls.len() - 1)
+    }
+
+    fn open(&mut self) -> usize {
         let at = self.calls.len();
-        let id = if id.is_empty() { format!("{}{at}", made(&self.salt)) } else { id.to_string() };
-        self.calls.push(Call {
-            id,
-            name: name.into(),
-            sent: 0,
-            begun: false,
-            early: String::new(),
-            whole: false,
+        self.calls.push(Call { id: self.made(at), made_up: true, ..Call::default() });
+        at
+    }
+
+    fn made(&self, at: usize) -> String {
+        format!("call_{}_{at}", self.salt)
+    }
+
+    fn input(&mut self, at: usize, input: &str, events: &mut Vec<ModelEvent>) {
+        self.begin_named(at, events);
+        match self.calls.get_mut(at) {
+            Some(call) if call.begun => call.forward(slot(at), input.to_string(), events),
+            Some(call) => call.early.push_str(input),
+            None => {}
+        }
+    }
+
+    /// A call with a name is told at once, whatever else is missing.
+    fn begin_named(&mut self, at: usize, events: &mut Vec<ModelEvent>) {
+        let Some(call) = self.calls.get(at).filter(|call| !call.begun && !call.name.is_empty()) else {
+            return;
+        };
+        // Results are paired by id, so that no two calls of one answer may share it.
+        let taken = self.calls.iter().any(|other| other.begun && other.id == call.id);
+        let made = taken.then(|| self.made(at));
+        let Some(call) = self.calls.get_mut(at) else { return };
+        if let Some(made) = made {
+            call.id = made;
+            call.made_up = true;
+        }
+        call.begun = true;
+        let (id, name) = (CallId(call.id.clone()), call.name.clone());
+        events.push(ModelEvent::CallBegun { slot: slot(at), id, name });
+        let early = std::mem::take(&mut call.early);
+        call.forward(slot(at), early, events);
+    }
+
+    /// The stream is over: calls without arguments get an empty object.
+    pub(crate) fn end(&mut self, events: &mut Vec<ModelEvent>) {
+        for (at, call) in self.calls.iter_mut().enumerate().filter(|(_, call)| call.begun) {
+            if call.sent == 0 {
+                let offered = std::mem::take(&mut call.offered);
+                call.forward(slot(at), offered, events);
+            }
+            if call.sent == 0 {
+                call.forward(slot(at), "{}".into(), events);
+            }
+            events.push(ModelEvent::CallEnded { slot: slot(at) });
+        }
+        self.by_index.clear();
+    }
+
+    /// A call that a Responses server announces under `key`, its output index.
+    pub(crate) fn begin(&mut self, key: u64, id: &str, name: &str, events: &mut Vec<ModelEvent>) {
+        let by_id = self.calls.iter().rposition(|call| !id.is_empty() && !call.made_up && call.id == id);
+        let by_key = self.by_index.get(&key).copied().filter(|at| {
+            self.calls.get(*at).is_some_and(|call| id.is_empty() || call.made_up || call.id == id)
         });
+        let at = by_id.or(by_key).unwrap_or_else(|| self.open());
         self.by_index.insert(key, at);
-        self.input(at, "", false, events);
+        if let Some(call) = self.calls.get_mut(at) {
+            let said = |text: &'_ str| !text.is_empty();
+            call.introduce(Some(id).filter(|id| said(id)), Some(name).filter(|name| said(name)));
+        }
+        self.begin_named(at, events);
     }
 
     /// More arguments of it.
     pub(crate) fn more(&mut self, key: u64, input: &str, events: &mut Vec<ModelEvent>) {
         if let Some(at) = self.by_index.get(&key).copied() {
-            self.input(at, input, false, events);
+            self.input(at, input, events);
         }
     }
 
-    /// Its whole arguments, for servers that stream none of them.
+    /// Arguments that were there when it began: they count when none are streamed.
+    pub(crate) fn offer(&mut self, key: u64, input: String) {
+        let at = self.by_index.get(&key).copied();
+        if let Some(call) = at.and_then(|at| self.calls.get_mut(at)) {
+            call.offered = input;
+        }
+    }
+
+    /// Its whole arguments: whatever was not streamed of them is forwarded now.
     pub(crate) fn settle(&mut self, key: u64, input: &str, events: &mut Vec<ModelEvent>) {
-        if let Some(at) = self.by_index.get(&key).copied()
-            && self.calls.get(at).is_some_and(|call| call.sent == 0)
-        {
-            self.input(at, input, true, events);
+        let Some(at) = self.by_index.get(&key).copied() else { return };
+        let Some(call) = self.calls.get(at).filter(|call| !call.balance.is_whole()) else { return };
+        let rest = input.get(call.sent..).unwrap_or_default().to_string();
+        self.input(at, &rest, events);
+    }
+}
+
+impl<'a> Delta<'a> {
+    fn read(delta: &'a Value) -> Self {
+        let function = delta.get("function").unwrap_or(delta);
+        let index = delta.get("index");
+        let input = match function.get("arguments") {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+        };
+        Self {
+            index: index.and_then(|index| index.as_u64().or_else(|| index.as_str()?.parse().ok())),
+            id: text(delta.get("id")),
+            name: text(function.get("name")),
+            input,
         }
     }
 }
 
 impl Call {
-    fn made_up(&self, salt: &str) -> bool {
-        self.id.starts_with(&made(salt))
+    /// What a call is called, until it was told.
+    fn introduce(&mut self, id: Option<&str>, name: Option<&str>) {
+        if self.begun {
+            return;
+        }
+        if let Some(id) = id {
+            self.id = id.to_string();
+            self.made_up = false;
+        }
+        if let Some(name) = name {
+            self.name = name.to_string();
+        }
+    }
+
+    /// Whether a delta under this call's index or id is the first of another call.
+    fn is_other(&self, delta: &Delta<'_>) -> bool {
+        if delta.id.is_some_and(|id| !self.made_up && self.id != id) {
+            return true;
+        }
+        let Some(name) = delta.name.filter(|_| self.begun) else { return false };
+        // Some servers repeat the name in every delta; only behind whole arguments is it a new call.
+        let begins_again = self.balance.is_whole() && !delta.input.trim().is_empty();
+        let renamed = self.name != name && (self.sent == 0 || self.balance.is_whole());
+        begins_again || renamed
+    }
+
+    fn forward(&mut self, slot: u32, text: String, events: &mut Vec<ModelEvent>) {
+        // `null` for "no arguments" is told as an empty object when the call ends.
+        if text.is_empty() || (self.sent == 0 && text.trim() == "null") {
+            return;
+        }
+        self.sent += text.len();
+        self.balance.feed(&text);
+        events.push(ModelEvent::CallInput { slot, text });
     }
 }
 
-fn made(salt: &str) -> String {
-    format!("call_{salt}_")
+fn slot(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
 }
 
 /// A string that says something: servers send empty ones for "as before".
@@ -196,11 +265,14 @@ pub(crate) fn salt() -> String {
 
 /// Arguments as every server takes them back: the text of an object.
 pub(crate) fn object_text(input: &str) -> String {
-    match serde_json::from_str::<Value>(input.trim()) {
-        Ok(Value::Object(_)) => input.to_string(),
+    let trimmed = input.trim();
+    if trimmed.starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(trimmed).is_ok() {
+        return input.to_string();
+    }
+    match serde_json::from_str::<Value>(trimmed) {
         Ok(Value::Null) => "{}".into(),
         Ok(other) => serde_json::json!({ "input": other }).to_string(),
-        Err(_) if input.trim().is_empty() => "{}".into(),
+        Err(_) if trimmed.is_empty() => "{}".into(),
         Err(_) => serde_json::json!({ "malformed": input }).to_string(),
     }
 }
@@ -216,6 +288,10 @@ mod tests {
             calls.delta(delta, &mut events);
         }
         calls.end(&mut events);
+        folded(events)
+    }
+
+    fn folded(events: Vec<ModelEvent>) -> Vec<(String, String, String)> {
         let mut out: Vec<(String, String, String)> = Vec::new();
         for event in events {
             match event {
@@ -269,8 +345,102 @@ mod tests {
     }
 
     #[test]
+    fn calls_that_share_an_index_or_an_id() {
+        let part = |name: &str, input: &str| json!({"index":0,"function":{"name":name,"arguments":input}});
+        // No ids, all under index 0, each whole.
+        let whole = [part("f", "{\"n\":1}"), part("f", "{\"n\":2}"), part("g", "{}")];
+        assert_eq!(
+            play(&whole),
+            [
+                call("call_x_0", "f", "{\"n\":1}"),
+                call("call_x_1", "f", "{\"n\":2}"),
+                call("call_x_2", "g", "{}")
+            ]
+        );
+        // No arguments, another name.
+        assert_eq!(
+            play(&[part("f", ""), part("g", "")]),
+            [call("call_x_0", "f", "{}"), call("call_x_1", "g", "{}")]
+        );
+        // The name repeated in every delta, also in an empty last one.
+        let named = [part("f", "{\"n\""), part("f", ":1}"), part("f", "")];
+        assert_eq!(play(&named), [call("call_x_0", "f", "{\"n\":1}")]);
+        let bare = |input: &str| json!({"function":{"name":"f","arguments":input}});
+        assert_eq!(play(&[bare("{\"n\""), bare(":1}")]), [call("call_x_0", "f", "{\"n\":1}")]);
+        assert_eq!(
+            play(&[bare("{}"), bare("{}")]),
+            [call("call_x_0", "f", "{}"), call("call_x_1", "f", "{}")]
+        );
+    }
+
+    #[test]
+    fn no_two_calls_share_an_id() {
+        let one = json!({"index":0,"id":"a","function":{"name":"f","arguments":"{}"}});
+        let two = [call("a", "f", "{}"), call("call_x_1", "f", "{}")];
+        let whole = json!({"index":1,"id":"a","function":{"name":"f","arguments":"{}"}});
+        assert_eq!(play(&[one.clone(), whole]), two);
+        let begun = json!({"index":1,"id":"a","function":{"name":"f","arguments":""}});
+        let rest = json!({"index":1,"id":"a","function":{"arguments":"{}"}});
+        assert_eq!(play(&[one, begun, rest]), two);
+    }
+
+    #[test]
+    fn ids_indexes_and_names_that_come_late() {
+        let late_id = [
+            json!({"index":0,"function":{"name":"f","arguments":"{"}}),
+            json!({"index":0,"id":"a","function":{"arguments":"}"}}),
+        ];
+        assert_eq!(play(&late_id), [call("call_x_0", "f", "{}")]);
+        let late_index = [
+            json!({"id":"a","function":{"name":"f","arguments":""}}),
+            json!({"index":0,"function":{"arguments":"{}"}}),
+        ];
+        assert_eq!(play(&late_index), [call("a", "f", "{}")]);
+        let late_name = [
+            json!({"index":0,"id":"a","function":{"arguments":"{\"n\":"}}),
+            json!({"index":0,"function":{"name":"f","arguments":"1}"}}),
+        ];
+        assert_eq!(play(&late_name), [call("a", "f", "{\"n\":1}")]);
+        let text_index = [
+            json!({"index":"0","id":"a","function":{"name":"f","arguments":"{"}}),
+            json!({"index":"1","id":"b","function":{"name":"f","arguments":"{"}}),
+            json!({"index":"0","function":{"arguments":"}"}}),
+            json!({"index":"1","function":{"arguments":"}"}}),
+        ];
+        assert_eq!(play(&text_index), [call("a", "f", "{}"), call("b", "f", "{}")]);
+    }
+
+    #[test]
+    fn responses_calls_are_told_once() {
+        let (mut calls, mut events) = (Calls::new("x".into()), Vec::new());
+        calls.begin(0, "a", "f", &mut events);
+        calls.more(0, "{\"n\"", &mut events);
+        // The server's last word has more than was streamed; telling it again changes nothing.
+        for _ in 0..2 {
+            calls.begin(0, "a", "f", &mut events);
+            calls.settle(0, "{\"n\":1}", &mut events);
+        }
+        // Another call under the same index, with arguments that only its announcement had.
+        calls.begin(0, "b", "g", &mut events);
+        calls.offer(0, "{\"m\":2}".into());
+        calls.end(&mut events);
+        assert_eq!(folded(events), [call("a", "f", "{\"n\":1}"), call("b", "g", "{\"m\":2}")]);
+    }
+
+    #[test]
+    fn a_call_without_a_name_is_known() {
+        let (mut calls, mut events) = (Calls::new("x".into()), Vec::new());
+        calls.delta(&json!({}), &mut events);
+        assert!(!calls.any_nameless());
+        calls.delta(&json!({"index":0,"id":"a","function":{"arguments":"{}"}}), &mut events);
+        assert!(calls.any_nameless() && !calls.any_begun() && events.is_empty());
+    }
+
+    #[test]
     fn arguments_in_every_way() {
-        for (arguments, text) in [(json!(""), "{}"), (json!(null), "{}"), (json!({"a":1}), "{\"a\":1}")] {
+        let table =
+            [(json!(""), "{}"), (json!(null), "{}"), (json!("null"), "{}"), (json!({"a":1}), "{\"a\":1}")];
+        for (arguments, text) in table {
             let delta = json!({"index":0,"id":"a","function":{"name":"f","arguments":arguments}});
             assert_eq!(play(&[delta]), [call("a", "f", text)]);
         }

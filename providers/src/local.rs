@@ -47,8 +47,10 @@ impl Local {
 
     /// The provider at its address; `look_up` reads an environment variable.
     pub fn provider(self, look_up: &dyn Fn(&str) -> Option<String>) -> Provider {
-        let port = look_up("CODEX_OSS_PORT").and_then(|port| port.parse().ok()).unwrap_or(self.port());
-        let base_url = look_up("CODEX_OSS_BASE_URL").unwrap_or_else(|| format!("http://127.0.0.1:{port}/v1"));
+        let set =
+            |name: &str| look_up(name).map(|text| text.trim().to_string()).filter(|text| !text.is_empty());
+        let port = set("CODEX_OSS_PORT").unwrap_or_else(|| self.port().to_string());
+        let base_url = set("CODEX_OSS_BASE_URL").unwrap_or_else(|| format!("http://127.0.0.1:{port}/v1"));
         Provider { name: self.name().into(), ..Provider::new(self.id(), Wire::Chat, &base_url) }
     }
 }

@@ -1,5 +1,6 @@
 //! Server-sent events out of bytes: any cut of the stream gives the same events.
 //!
+//! A body that is one JSON text, as servers send it that do not stream, is one event.
 //! Line ends are LF, CR or CRLF, also mixed; a byte-order mark and comments are skipped; text is decoded
 //! only when an event is whole, so that no cut falls into a character. Nothing is scanned twice.
 
@@ -13,8 +14,12 @@ pub(crate) struct Sse {
     line: Vec<u8>,
     /// The `data:` lines of the event under way.
     data: Option<Vec<u8>>,
+    /// The lines of a body that is JSON.
+    bare: Option<Vec<u8>>,
     after_cr: bool,
     begun: bool,
+    /// A field or comment was seen, so that this is an event stream.
+    streams: bool,
 }
 
 /// An event is too large to be one.
@@ -42,7 +47,8 @@ impl Sse {
             self.end_line(found);
             rest = tail.get(1..).unwrap_or_default();
         }
-        let held = self.line.len() + self.data.as_ref().map_or(0, Vec::len);
+        let held: usize =
+            self.line.len() + [&self.data, &self.bare].into_iter().flatten().map(Vec::len).sum::<usize>();
         if held > EVENT_BYTES { Err(TooLarge) } else { Ok(()) }
     }
 
@@ -52,6 +58,9 @@ impl Sse {
             self.end_line(found);
         }
         self.dispatch(found);
+        if let Some(bare) = self.bare.take() {
+            found.push(String::from_utf8_lossy(&bare).into_owned());
+        }
     }
 
     fn end_line(&mut self, found: &mut Vec<String>) {
@@ -60,9 +69,15 @@ impl Sse {
         if !std::mem::replace(&mut self.begun, true) {
             line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         }
+        if self.bare.is_some() || (!self.streams && line.trim_ascii_start().starts_with(b"{")) {
+            let bare = self.bare.get_or_insert_default();
+            bare.extend_from_slice(line);
+            return bare.push(b'\n');
+        }
         if line.is_empty() {
             return self.dispatch(found);
         }
+        self.streams = true;
         let Some(value) = line.strip_prefix(b"data:") else { return };
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match &mut self.data {
@@ -104,6 +119,8 @@ mod tests {
             (b": ping\n\n:\n\nevent: x\nid: 1\nretry: 5\ndata: a\n\n", &["a"]),
             (b"data: a\ndata: b\n\n", &["a\nb"]),
             (b"data: a", &["a"]),
+            (b"\n {\"a\":\r\n\n1}", &[" {\"a\":\n\n1}\n"]),
+            (b"data: a\n{\"b\":1}\n\n", &["a"]),
             (b"data:\n\n\n\n", &[]),
             (b"", &[]),
         ];

@@ -1,19 +1,25 @@
 //! A request as a Chat Completions body.
 
-use protocol::model::{Message, ModelRequest, Part, Role, Spoken, Thinking, Thought, ToolSpec};
+use protocol::model::{Message, ModelRequest, Part, Role, Spoken, Thought, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use crate::calls::object_text;
 use crate::provider::Provider;
+use crate::thinking::effort;
 
 pub(crate) fn encode(provider: &Provider, request: &ModelRequest) -> Value {
     let mut messages = Vec::new();
     if !request.system.is_empty() {
         messages.push(json!({"role": "system", "content": request.system.join("\n\n")}));
     }
+    let mut images = Vec::new();
     for said in &request.messages {
-        message(provider, said, &mut messages);
+        if said.role != Role::Tool {
+            show(&mut images, &mut messages);
+        }
+        message(provider, said, &mut messages, &mut images);
     }
+    show(&mut images, &mut messages);
     let mut body = json!({
         "model": request.model,
         "messages": messages,
@@ -25,16 +31,10 @@ pub(crate) fn encode(provider: &Provider, request: &ModelRequest) -> Value {
         fields.insert("tools".into(), request.tools.iter().map(tool).collect());
     }
     if let Some(max) = request.max_tokens {
-        fields.insert("max_tokens".into(), max.into());
+        fields.insert(max_tokens(provider).into(), max.into());
     }
-    match &request.thinking {
-        Thinking::Default | Thinking::Budget(_) => {}
-        Thinking::Off => {
-            fields.insert("reasoning_effort".into(), "none".into());
-        }
-        Thinking::Effort(effort) => {
-            fields.insert("reasoning_effort".into(), effort.as_str().into());
-        }
+    if let Some(effort) = effort(&request.thinking) {
+        fields.insert("reasoning_effort".into(), effort.into());
     }
     if let Some(schema) = &request.output_schema {
         let schema: Value = serde_json::from_str(&schema.0).unwrap_or(Value::Null);
@@ -49,12 +49,29 @@ fn tool(tool: &ToolSpec) -> Value {
     json!({"type": "function", "function": {"name": tool.name, "description": tool.about, "parameters": schema}})
 }
 
-fn message(provider: &Provider, message: &Message, out: &mut Vec<Value>) {
+/// OpenAI's reasoning models refuse the old name, most others do not know the new one.
+fn max_tokens(provider: &Provider) -> &'static str {
+    let url = reqwest::Url::parse(&provider.base_url).ok();
+    let host = url.as_ref().and_then(reqwest::Url::host_str).unwrap_or_default();
+    let openai = [".openai.com", ".openai.azure.com"].iter().any(|domain| host.ends_with(domain));
+    if openai { "max_completion_tokens" } else { "max_tokens" }
+}
+
+/// A tool message holds text alone on this wire, and nothing may come between those of one answer: what
+/// they show follows behind the last.
+fn show(images: &mut Vec<Part>, out: &mut Vec<Value>) {
+    if !images.is_empty() {
+        out.push(json!({"role": "user", "content": content(images)}));
+        images.clear();
+    }
+}
+
+fn message(provider: &Provider, message: &Message, out: &mut Vec<Value>, images: &mut Vec<Part>) {
     match message.role {
         Role::System => out.push(json!({"role": "system", "content": content(&message.parts)})),
         Role::User => out.push(json!({"role": "user", "content": content(&message.parts)})),
         Role::Assistant => out.extend(assistant(provider, &message.parts)),
-        Role::Tool => results(&message.parts, out),
+        Role::Tool => results(&message.parts, out, images),
     }
 }
 
@@ -133,20 +150,16 @@ fn replay(thought: &Thought, message: &mut Map<String, Value>) {
     }
 }
 
-fn results(parts: &[Part], out: &mut Vec<Value>) {
-    let mut images = Vec::new();
+fn results(parts: &[Part], out: &mut Vec<Value>, images: &mut Vec<Part>) {
     for part in parts {
         let Part::Result { call, parts, .. } = part else { continue };
         let mut text = texts(parts).join("\n");
-        let shown: Vec<&Part> = parts.iter().filter(|part| matches!(part, Part::Image { .. })).collect();
-        if !shown.is_empty() && text.is_empty() {
+        let shown = parts.iter().filter(|part| matches!(part, Part::Image { .. }));
+        let before = images.len();
+        images.extend(shown.cloned());
+        if images.len() > before && text.is_empty() {
             text = "The image follows.".into();
         }
-        images.extend(shown.into_iter().cloned());
         out.push(json!({"role": "tool", "tool_call_id": call.0, "content": text}));
-    }
-    // A tool message holds text alone on this wire.
-    if !images.is_empty() {
-        out.push(json!({"role": "user", "content": content(&images)}));
     }
 }

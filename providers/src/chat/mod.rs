@@ -1,6 +1,7 @@
 //! The Chat Completions wire.
 
 mod decode;
+mod details;
 mod encode;
 
 pub(crate) use decode::Decode;

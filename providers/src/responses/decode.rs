@@ -1,6 +1,6 @@
 //! The events of a Responses stream as ours.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::model::{ModelEvent, Stop, Thought};
 use protocol::{Json, Tokens};
@@ -8,17 +8,24 @@ use serde_json::Value;
 
 use crate::calls::{Calls, salt};
 use crate::failure::Trouble;
-use crate::model::Decoder;
+use crate::json::{self, Data};
 use crate::provider::Provider;
+use crate::stream::{Decoder, Mark};
+
+/// Keys of items that came without an output index begin here.
+const UNINDEXED: u64 = 1 << 32;
 
 /// One answer under way.
 pub(crate) struct Decode {
     provider: Provider,
     calls: Calls,
-    /// Output indexes whose text came in deltas.
-    streamed: HashSet<u64>,
+    /// Items whose text or thoughts came in deltas.
+    streamed: BTreeSet<u64>,
+    /// Keys of items that have an id but no output index.
+    keys: BTreeMap<String, u64>,
     refusal: String,
-    text: bool,
+    said: bool,
+    sealed: bool,
     stop: Option<Stop>,
 }
 
@@ -27,56 +34,100 @@ impl Decode {
         Self {
             provider: provider.clone(),
             calls: Calls::new(salt()),
-            streamed: HashSet::new(),
+            streamed: BTreeSet::new(),
+            keys: BTreeMap::new(),
             refusal: String::new(),
-            text: false,
+            said: false,
+            sealed: false,
             stop: None,
         }
     }
 
-    fn text(&mut self, text: &str, events: &mut Vec<ModelEvent>) {
-        if !text.is_empty() {
-            self.text = true;
-            events.push(ModelEvent::Text(text.into()));
+    /// What tells an event's item from others: its output index, else its id.
+    fn key(&mut self, event: &Value) -> u64 {
+        if let Some(at) = event.get("output_index").and_then(Value::as_u64) {
+            return at;
         }
+        let id = match string(event, "item_id") {
+            "" => event.pointer("/item/id").and_then(Value::as_str).unwrap_or_default(),
+            id => id,
+        };
+        let next = UNINDEXED + self.keys.len() as u64;
+        *self.keys.entry(id.to_string()).or_insert(next)
     }
 
-    /// A finished output item: what it says and was not streamed.
-    fn item(&mut self, at: u64, item: &Value, events: &mut Vec<ModelEvent>) {
-        match item.get("type").and_then(Value::as_str).unwrap_or_default() {
-            "message" if !self.streamed.contains(&at) => {
-                self.streamed.insert(at);
-                for part in item.get("content").and_then(Value::as_array).into_iter().flatten() {
-                    match part.get("type").and_then(Value::as_str) {
-                        Some("refusal") => self.refusal.push_str(string(part, "refusal")),
-                        _ => self.text(string(part, "text"), events),
-                    }
-                }
+    fn event(&mut self, event: &Value, events: &mut Vec<ModelEvent>) {
+        let key = self.key(event);
+        let delta = string(event, "delta");
+        let item = event.get("item").unwrap_or(&Value::Null);
+        match string(event, "type") {
+            "response.output_text.delta" => {
+                self.streamed.insert(key);
+                self.say(delta, events);
             }
-            "function_call" => {
-                self.calls.begin(at, string(item, "call_id"), string(item, "name"), events);
-                self.calls.settle(at, &arguments(item), events);
+            "response.refusal.delta" => {
+                self.streamed.insert(key);
+                self.refusal.push_str(delta);
             }
-            "reasoning" => self.reasoning(at, item, events),
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                self.streamed.insert(key);
+                think(delta, events);
+            }
+            "response.reasoning_summary_part.added" if self.streamed.contains(&key) => think("\n", events),
+            "response.output_item.added" if string(item, "type") == "function_call" => {
+                self.calls.begin(key, string(item, "call_id"), string(item, "name"), events);
+                self.calls.offer(key, arguments(item));
+            }
+            "response.function_call_arguments.delta" => self.calls.more(key, delta, events),
+            "response.function_call_arguments.done" => self.calls.settle(key, &arguments(event), events),
+            "response.output_item.done" => self.item(key, item, events),
             _ => {}
         }
     }
 
-    fn reasoning(&mut self, at: u64, item: &Value, events: &mut Vec<ModelEvent>) {
-        let parts =
-            ["summary", "content"].iter().filter_map(|name| item.get(*name)).filter_map(Value::as_array);
-        let text: Vec<&str> =
-            parts.flatten().map(|part| string(part, "text")).filter(|text| !text.is_empty()).collect();
-        let text = text.join("\n");
-        if !self.streamed.contains(&at) && !text.is_empty() {
-            events.push(ModelEvent::Thought(text.clone()));
+    /// A finished output item: what it says and was not streamed.
+    fn item(&mut self, key: u64, item: &Value, events: &mut Vec<ModelEvent>) {
+        match string(item, "type") {
+            "message" if self.streamed.insert(key) => self.message(item, events),
+            "function_call" => {
+                self.calls.begin(key, string(item, "call_id"), string(item, "name"), events);
+                self.calls.settle(key, &arguments(item), events);
+            }
+            "reasoning" => self.reasoning(key, item, events),
+            _ => {}
         }
-        self.streamed.insert(at);
+    }
+
+    fn message(&mut self, item: &Value, events: &mut Vec<ModelEvent>) {
+        for part in item.get("content").and_then(Value::as_array).into_iter().flatten() {
+            match string(part, "type") {
+                "refusal" => self.refusal.push_str(string(part, "refusal")),
+                _ => self.say(string(part, "text"), events),
+            }
+        }
+    }
+
+    fn say(&mut self, text: &str, events: &mut Vec<ModelEvent>) {
+        if !text.is_empty() {
+            self.said = true;
+            events.push(ModelEvent::Text(text.into()));
+        }
+    }
+
+    fn reasoning(&mut self, key: u64, item: &Value, events: &mut Vec<ModelEvent>) {
+        let parts = ["summary", "content"].iter().filter_map(|name| item.get(*name)?.as_array());
+        let texts: Vec<&str> =
+            parts.flatten().map(|part| string(part, "text")).filter(|text| !text.is_empty()).collect();
+        let text = texts.join("\n");
+        if self.streamed.insert(key) {
+            think(&text, events);
+        }
+        self.sealed = true;
         // Only what is encrypted can go back, since nothing is stored at the server.
         let sealed = item.get("encrypted_content").filter(|sealed| !sealed.is_null());
         let mut kept = item.clone();
         if let Some(fields) = kept.as_object_mut() {
-            fields.remove("status");
+            fields.shift_remove("status");
         }
         events.push(ModelEvent::Sealed(Thought {
             provider: self.provider.id.clone(),
@@ -85,97 +136,116 @@ impl Decode {
         }));
     }
 
-    fn completed(&mut self, response: &Value, events: &mut Vec<ModelEvent>) {
-        for (at, item) in response.get("output").and_then(Value::as_array).into_iter().flatten().enumerate() {
-            // Whatever was not told item by item.
-            let at = at as u64;
-            let told = self.streamed.contains(&at) || self.calls.any_begun();
-            if !told {
-                self.item(at, item, events);
+    /// The end of a response: whatever of its output no event told, then the usage.
+    fn finished(&mut self, response: &Value, events: &mut Vec<ModelEvent>) {
+        let (said, sealed) = (self.said || !self.refusal.is_empty(), self.sealed);
+        let output = response.get("output").and_then(Value::as_array).into_iter().flatten();
+        for (at, item) in (0u64..).zip(output) {
+            match string(item, "type") {
+                // By kind and not by place: servers leave items out of either list.
+                "message" if !said => self.message(item, events),
+                "reasoning" if !sealed => self.reasoning(at, item, events),
+                "function_call" => {
+                    let id = string(item, "call_id");
+                    if !id.is_empty() || !self.calls.any_begun() {
+                        self.calls.begin(at, id, string(item, "name"), events);
+                        self.calls.settle(at, &arguments(item), events);
+                    }
+                }
+                _ => {}
             }
         }
         if let Some(usage) = response.get("usage").filter(|usage| usage.is_object()) {
             events.push(ModelEvent::Used(tokens(usage)));
         }
+        let reason = response.pointer("/incomplete_details/reason").and_then(Value::as_str);
+        self.stop = Some(match (string(response, "status"), reason) {
+            ("incomplete", Some("content_filter")) => Stop::Filter,
+            ("incomplete", Some("max_output_tokens") | None) => Stop::Length,
+            ("incomplete", Some(other)) => Stop::Other(other.into()),
+            _ if self.calls.any_begun() => Stop::Calls,
+            _ if !self.refusal.is_empty() && !self.said => Stop::Refusal(self.refusal.clone()),
+            _ => Stop::End,
+        });
+    }
+
+    /// Events that end the answer, well or badly; none of them carries an item.
+    fn end_event(&mut self, event: &Value, events: &mut Vec<ModelEvent>) -> Result<bool, Trouble> {
+        let response = event.get("response").unwrap_or(&Value::Null);
+        let given = |value: &Value| value.get("error").filter(|error| !error.is_null()).cloned();
+        match string(event, "type") {
+            "response.completed" => self.finished(response, events),
+            "response.incomplete" => {
+                let mut response = response.clone();
+                if let Some(fields) = response.as_object_mut() {
+                    fields.insert("status".into(), "incomplete".into());
+                }
+                self.finished(&response, events);
+            }
+            "response.failed" => {
+                let error = given(response).unwrap_or_else(|| "the response failed".into());
+                return Err(Trouble::inside(&self.provider, &error));
+            }
+            "response.cancelled" => {
+                return Err(Trouble::broken(&self.provider, "the server cancelled its answer"));
+            }
+            "error" => {
+                return Err(Trouble::inside(&self.provider, &given(event).unwrap_or_else(|| event.clone())));
+            }
+            // A server that does not stream answers with the response itself.
+            "" if string(event, "object") == "response" => {
+                if let Some(error) = given(event) {
+                    return Err(Trouble::inside(&self.provider, &error));
+                }
+                self.finished(event, events);
+            }
+            "" => match given(event) {
+                Some(error) => return Err(Trouble::inside(&self.provider, &error)),
+                None => return Ok(false),
+            },
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 }
 
 impl Decoder for Decode {
     fn feed(&mut self, data: &str, events: &mut Vec<ModelEvent>) -> Result<(), Trouble> {
-        let Ok(event) = serde_json::from_str::<Value>(data) else { return Ok(()) };
-        let at = event.get("output_index").and_then(Value::as_u64).unwrap_or(0);
-        let response = event.get("response").unwrap_or(&Value::Null);
-        match event.get("type").and_then(Value::as_str).unwrap_or_default() {
-            "response.output_text.delta" => {
-                self.streamed.insert(at);
-                self.text(string(&event, "delta"), events);
+        let event = match json::read(data) {
+            Data::Json(event) => event,
+            Data::Noise => return Ok(()),
+            Data::Torn => {
+                return Err(Trouble::broken(&self.provider, "an event of the stream is no whole JSON"));
             }
-            "response.refusal.delta" => {
-                self.streamed.insert(at);
-                self.refusal.push_str(string(&event, "delta"));
-            }
-            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.streamed.insert(at);
-                let more = string(&event, "delta");
-                if !more.is_empty() {
-                    events.push(ModelEvent::Thought(more.into()));
-                }
-            }
-            "response.reasoning_summary_part.added" if self.streamed.contains(&at) => {
-                events.push(ModelEvent::Thought("\n".into()));
-            }
-            "response.output_item.added" => {
-                let item = event.get("item").unwrap_or(&Value::Null);
-                if item.get("type").and_then(Value::as_str) == Some("function_call") {
-                    self.calls.begin(at, string(item, "call_id"), string(item, "name"), events);
-                }
-            }
-            "response.function_call_arguments.delta" => self.calls.more(at, string(&event, "delta"), events),
-            "response.output_item.done" => self.item(at, event.get("item").unwrap_or(&Value::Null), events),
-            "response.completed" => {
-                self.completed(response, events);
-                self.stop = Some(match () {
-                    () if self.calls.any_begun() => Stop::Calls,
-                    () if !self.refusal.is_empty() && !self.text => Stop::Refusal(self.refusal.clone()),
-                    () => Stop::End,
-                });
-            }
-            "response.incomplete" => {
-                self.completed(response, events);
-                let reason = response.pointer("/incomplete_details/reason").and_then(Value::as_str);
-                self.stop = Some(match reason {
-                    Some("content_filter") => Stop::Filter,
-                    Some("max_output_tokens") | None => Stop::Length,
-                    Some(other) => Stop::Other(other.into()),
-                });
-            }
-            "response.failed" => {
-                let error = response.get("error").unwrap_or(response);
-                return Err(Trouble::inside(&self.provider, error));
-            }
-            "error" => return Err(Trouble::inside(&self.provider, event.get("error").unwrap_or(&event))),
-            _ => {
-                if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
-                    return Err(Trouble::inside(&self.provider, error));
-                }
-            }
+        };
+        if !self.end_event(&event, events)? {
+            self.event(&event, events);
         }
         Ok(())
     }
 
     fn end(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), Trouble> {
         let Some(stop) = self.stop.take() else {
-            let said = self.text || !self.calls.is_empty();
+            let said = self.said || self.calls.any_begun() || !self.streamed.is_empty();
             let text = if said { "the stream broke off before its end mark" } else { "the answer was empty" };
-            return Err(Trouble::broken(text));
+            return Err(Trouble::broken(&self.provider, text));
         };
+        if self.calls.any_nameless() {
+            return Err(Trouble::broken(&self.provider, "a tool call came without a name"));
+        }
         self.calls.end(events);
         events.push(ModelEvent::Stopped(stop));
         Ok(())
     }
 
-    fn is_done(&self) -> bool {
-        self.stop.is_some()
+    fn mark(&self) -> Mark {
+        if self.stop.is_some() { Mark::Last } else { Mark::None }
+    }
+}
+
+fn think(text: &str, events: &mut Vec<ModelEvent>) {
+    if !text.is_empty() {
+        events.push(ModelEvent::Thought(text.into()));
     }
 }
 

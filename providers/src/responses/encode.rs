@@ -1,10 +1,11 @@
 //! A request as a Responses body.
 
-use protocol::model::{Message, ModelRequest, Part, Role, Spoken, Thinking, ToolSpec};
+use protocol::model::{Message, ModelRequest, Part, Role, Spoken, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::calls::object_text;
 use crate::provider::Provider;
+use crate::thinking::effort;
 
 pub(crate) fn encode(provider: &Provider, request: &ModelRequest) -> Value {
     let mut input = Vec::new();
@@ -30,14 +31,14 @@ pub(crate) fn encode(provider: &Provider, request: &ModelRequest) -> Value {
     if let Some(max) = request.max_tokens {
         fields.insert("max_output_tokens".into(), max.into());
     }
-    match &request.thinking {
-        Thinking::Default | Thinking::Budget(_) => {}
-        Thinking::Off => {
-            fields.insert("reasoning".into(), json!({"effort": "none"}));
-        }
-        Thinking::Effort(effort) => {
-            fields.insert("reasoning".into(), json!({"effort": effort, "summary": "auto"}));
-        }
+    if let Some(effort) = effort(&request.thinking) {
+        // A summary is what a person can see of it.
+        let reasoning = if effort == "none" {
+            json!({ "effort": effort })
+        } else {
+            json!({"effort": effort, "summary": "auto"})
+        };
+        fields.insert("reasoning".into(), reasoning);
     }
     if let Some(schema) = &request.output_schema {
         let schema: Value = serde_json::from_str(&schema.0).unwrap_or(Value::Null);
@@ -78,6 +79,7 @@ fn message(provider: &Provider, message: &Message, out: &mut Vec<Value>) {
             }
             Part::Image { mime, data } => content.push(image(mime, &data.0)),
             Part::Thought(thought) if thought.provider == provider.id => {
+                flush(role, &mut content, out);
                 out.extend(
                     thought.sealed.as_ref().and_then(|sealed| serde_json::from_str::<Value>(&sealed.0).ok()),
                 );
