@@ -103,6 +103,10 @@ impl Transport {
         let mut request = request;
         let own = self.provider.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         if let Some(key) = self.provider.key.as_ref().filter(|_| !own) {
+            // Other bytes may travel in a header, but no key has them: they came along with a paste.
+            if !key.expose().is_ascii() {
+                return Err(self.uncarried("the key"));
+            }
             let value = self.value(&format!("Bearer {}", key.expose()), "the key")?;
             request = request.header(AUTHORIZATION, value);
         }
@@ -118,16 +122,15 @@ impl Transport {
     }
 
     fn value(&self, text: &str, what: &str) -> Result<HeaderValue, Trouble> {
-        let mut value = HeaderValue::from_str(text).map_err(|_| {
-            let text = format!("{what} of {} holds a character that no header can carry", self.provider.name);
-            Trouble::format(
-                &self.provider,
-                text,
-                Some("set it again, without line breaks and invisible characters"),
-            )
-        })?;
+        let mut value = HeaderValue::from_str(text).map_err(|_| self.uncarried(what))?;
         value.set_sensitive(true);
         Ok(value)
+    }
+
+    fn uncarried(&self, what: &str) -> Trouble {
+        let text = format!("{what} of {} holds a character that no header can carry", self.provider.name);
+        let remedy = "set it again, without line breaks and invisible characters";
+        Trouble::format(&self.provider, text, Some(remedy))
     }
 }
 

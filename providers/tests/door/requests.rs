@@ -184,7 +184,8 @@ async fn a_budget_of_thought_is_the_nearest_word() {
 
 #[tokio::test]
 async fn headers_query_and_key() {
-    let asked = sent(Wire::Chat, &request(), |provider| {
+    let bare = request();
+    let asked = sent(Wire::Chat, &bare, |provider| {
         provider.key = Some(Secret::new("sk-1\r\n".into()));
         provider.headers = vec![("X-Team".into(), "blue".into())];
         provider.query = vec![("api version".into(), "1&2".into())];
@@ -202,7 +203,7 @@ async fn headers_query_and_key() {
         std::env::consts::ARCH
     );
     assert_eq!(asked.header("user-agent"), Some(agent.as_str()));
-    let own = sent(Wire::Chat, &request(), |provider| {
+    let own = sent(Wire::Chat, &bare, |provider| {
         provider.key = Some(Secret::new("sk-1".into()));
         provider.headers = vec![("Authorization".into(), "Basic abc".into())];
     });
