@@ -146,6 +146,9 @@ pub enum PatchOp {
 #[serde(rename_all = "snake_case")]
 pub struct PatchChunk {
     pub under: Vec<String>,
+    /// The line of the file where it begins, if the patch says so: a hint.
+    #[serde(default)]
+    pub line: Option<u32>,
     pub lines: Vec<Line>,
     pub at_end: bool,
 }

@@ -3,18 +3,28 @@
 //! Plain functions that may wait for the disk; no tokio, no model, no session. The engine's tools call it
 //! on threads that may block, and hands it the bytes of what an editor has open.
 
+mod check;
 mod commit;
 mod diff;
+mod draft;
 mod edit;
+mod encoding;
+mod hits;
 mod list;
 mod matching;
 pub mod patch;
 mod plan;
+mod put;
 mod read;
+mod refine;
+mod refused;
 mod roots;
 mod search;
+mod stat;
 mod text;
+mod tolerant;
 mod undo;
+mod walk;
 mod watch;
 
 use protocol::Digest;

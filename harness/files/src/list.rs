@@ -1,19 +1,24 @@
-//! Walking folders: files by a pattern, entries of a folder. What git ignores is left out.
+//! Walking folders: files by a pattern, entries of a folder. What git ignores is left out, and counted.
+//!
+//! Knows names and stats, never contents. Called by the engine's tools on threads that may block.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::UNIX_EPOCH;
 
-use globset::{GlobBuilder, GlobMatcher};
-use ignore::{DirEntry, WalkBuilder};
-use protocol::{Cap, FilePath, IoWhy, Outcome, PathInfo, Problem};
+use ignore::DirEntry;
+use protocol::{Cap, FilePath, IoWhy, Outcome, PathInfo};
 
 use crate::roots::Roots;
+use crate::walk::{Globs, missing, walker};
 
 /// Entries looked at before a walk gives up.
 const WALKED: usize = 500_000;
 
-/// Files below `root` that match, the newest first.
+/// Files below `root` that match, the newest first; the cap is of the paths told.
+///
+/// `Outcome::Listed` says how many there are. When none is found, `ignored` says how many that git ignores match.
 pub fn find(
     glob: &str,
     root: Option<&FilePath>,
@@ -28,29 +33,30 @@ pub fn find(
     };
     // A pattern may be given as a path; then the fixed part is where to look.
     let (base, glob) = split(&place.shown, glob);
-    let matcher = match matcher(&glob) {
-        Ok(matcher) => matcher,
+    let globs = match Globs::new(&[glob]) {
+        Ok(globs) => globs,
         Err(outcome) => return outcome,
     };
     if let Some(outcome) = missing(&base) {
         return outcome;
     }
-    let mut found: Vec<PathInfo> = Vec::new();
-    for entry in walker(&base, ignored).build().flatten().take(WALKED) {
-        if stop.load(Ordering::Relaxed) {
-            break;
-        }
-        let is_file = entry.file_type().is_some_and(|kind| !kind.is_dir());
-        let inner = entry.path().strip_prefix(&base).unwrap_or(entry.path());
-        if is_file && matcher.is_match(inner) {
-            found.push(info(&entry));
-        }
-    }
+    let matching = |ignored: bool| {
+        let entries = walker(&base, ignored).build().flatten().take(WALKED);
+        let going = entries.take_while(|_| !stop.load(Ordering::Relaxed));
+        going.filter(|entry| {
+            let inner = entry.path().strip_prefix(&base).unwrap_or(entry.path());
+            entry.file_type().is_some_and(|kind| !kind.is_dir()) && globs.is_match(inner)
+        })
+    };
+    let mut found: Vec<PathInfo> = matching(ignored).map(|entry| info(&entry)).collect();
     found.sort_by(|a, b| b.changed_ms.cmp(&a.changed_ms).then_with(|| a.path.cmp(&b.path)));
-    listed(&base, found, cap)
+    let hidden = if found.is_empty() && !ignored { matching(true).count() } else { 0 };
+    listed(&base, found, hidden, cap)
 }
 
-/// Entries of a folder, down to a depth, in order of their names.
+/// Entries of a folder, down to a depth, in order of their names; the cap is of the paths told.
+///
+/// `Outcome::Listed` says how many there are, and how many were left out since git ignores them.
 pub fn list(
     path: &FilePath,
     depth: u32,
@@ -66,60 +72,46 @@ pub fn list(
     if let Some(outcome) = missing(&place.shown) {
         return outcome;
     }
-    if place.real.is_file() {
+    if !place.real.is_dir() {
         let text = format!("{} is a file, not a folder", place.shown.display());
         return Outcome::Failed { why: IoWhy::NotAFile, path: Some(place.shown.as_path().into()), text };
     }
+    let depth = usize::try_from(depth.max(1)).unwrap_or(usize::MAX);
     let mut walk = walker(&place.shown, ignored);
-    walk.max_depth(Some(usize::try_from(depth.max(1)).unwrap_or(1)));
+    walk.max_depth(Some(depth));
     let entries = walk.build().flatten().take(WALKED).take_while(|_| !stop.load(Ordering::Relaxed));
-    let found = entries.filter(|entry| entry.depth() > 0).map(|entry| info(&entry)).collect();
-    listed(&place.shown, found, cap)
+    let entries: Vec<DirEntry> = entries.collect();
+    let hidden = if ignored { 0 } else { left_out(&entries, depth) };
+    let found = entries.iter().filter(|entry| entry.depth() > 0).map(info).collect();
+    listed(&place.shown, found, hidden, cap)
 }
 
-/// Hidden entries are shown, repositories' insides are not.
-pub(crate) fn walker(base: &Path, ignored: bool) -> WalkBuilder {
-    let mut walk = WalkBuilder::new(base);
-    walk.standard_filters(!ignored)
-        .hidden(false)
-        .require_git(false)
-        .git_global(false)
-        .follow_links(false)
-        .sort_by_file_name(std::ffi::OsStr::cmp)
-        .filter_entry(|entry| entry.file_name() != ".git" || entry.depth() == 0);
-    walk
-}
-
-/// A glob where `*.rs` matches at any depth, as people mean it.
-pub(crate) fn matcher(glob: &str) -> Result<GlobMatcher, Outcome> {
-    let glob = glob.trim_start_matches("./");
-    let anywhere = if glob.contains('/') { glob.to_string() } else { format!("**/{glob}") };
-    match GlobBuilder::new(&anywhere).literal_separator(true).build() {
-        Ok(glob) => Ok(glob.compile_matcher()),
-        Err(error) => Err(Outcome::BadInput(vec![Problem::Wrong {
-            name: "pattern".into(),
-            want: "a glob such as **/*.rs".into(),
-            got: error.to_string(),
-        }])),
+/// How many entries stand in the folders that were walked and were not told.
+fn left_out(entries: &[DirEntry], depth: usize) -> usize {
+    let mut told: HashMap<&Path, usize> = HashMap::new();
+    for parent in entries.iter().filter_map(|entry| entry.path().parent()) {
+        *told.entry(parent).or_default() += 1;
     }
+    let walked = entries.iter().filter(|entry| {
+        entry.depth() < depth && (entry.depth() == 0 || entry.file_type().is_some_and(|kind| kind.is_dir()))
+    });
+    walked
+        .map(|folder| {
+            let entries = std::fs::read_dir(folder.path()).into_iter().flatten().flatten();
+            let all = entries.filter(|entry| entry.file_name() != ".git").count();
+            all.saturating_sub(told.get(folder.path()).copied().unwrap_or(0))
+        })
+        .sum()
 }
 
 /// Moves the fixed folders at the beginning of a pattern to where to look.
 fn split(base: &Path, glob: &str) -> (PathBuf, String) {
     let Some(rest) = glob.strip_prefix('/') else { return (base.to_path_buf(), glob.to_string()) };
     let parts: Vec<&str> = rest.split('/').collect();
-    let fixed =
-        parts.iter().take(parts.len() - 1).take_while(|part| !part.contains(['*', '?', '[', '{'])).count();
+    let folders = parts.iter().take(parts.len() - 1);
+    let fixed = folders.take_while(|part| !part.contains(['*', '?', '[', '{', '\\'])).count();
     let folder = parts.iter().take(fixed).fold(PathBuf::from("/"), |path, part| path.join(part));
     (folder, parts.get(fixed..).unwrap_or_default().join("/"))
-}
-
-pub(crate) fn missing(path: &Path) -> Option<Outcome> {
-    (!path.exists()).then(|| Outcome::Failed {
-        why: IoWhy::NotFound,
-        text: format!("{}: there is no such file or folder", path.display()),
-        path: Some(path.into()),
-    })
 }
 
 fn info(entry: &DirEntry) -> PathInfo {
@@ -134,18 +126,35 @@ fn info(entry: &DirEntry) -> PathInfo {
     }
 }
 
-fn listed(root: &Path, found: Vec<PathInfo>, cap: Cap) -> Outcome {
+fn listed(root: &Path, found: Vec<PathInfo>, ignored: usize, cap: Cap) -> Outcome {
     let total = found.len() as u64;
     let limit = cap.lines.map_or(usize::MAX, |lines| lines as usize);
     let room = usize::try_from(cap.bytes.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     let mut bytes = 0;
-    let paths = found
-        .into_iter()
-        .take(limit)
-        .take_while(|entry| {
-            bytes += entry.path.0.len() + 1;
-            bytes <= room
-        })
-        .collect();
-    Outcome::Listed { root: root.into(), paths, total, ignored: 0 }
+    let fits = |entry: &PathInfo| {
+        bytes += entry.path.0.len() + 1;
+        bytes <= room
+    };
+    let paths = found.into_iter().take(limit).take_while(fits).collect();
+    Outcome::Listed { root: root.into(), paths, total, ignored: ignored as u64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fixed_folders_of_a_pattern_are_where_to_look() {
+        let cases = [
+            ("*.rs", "/base", "*.rs"),
+            ("src/*.rs", "/base", "src/*.rs"),
+            ("/a/b/*.rs", "/a/b", "*.rs"),
+            ("/a/*/c.rs", "/a", "*/c.rs"),
+            ("/a/b/c.rs", "/a/b", "c.rs"),
+            ("/*.rs", "/", "*.rs"),
+        ];
+        for (glob, base, rest) in cases {
+            assert_eq!(split(Path::new("/base"), glob), (PathBuf::from(base), rest.to_string()), "{glob}");
+        }
+    }
 }

@@ -1,4 +1,6 @@
 //! Reading for a model: lines within a cap, images as they are.
+//!
+//! Knows bytes, wherever they came from; lines are not numbered here. Called by the engine's tools.
 
 use std::path::Path;
 
@@ -9,9 +11,14 @@ use crate::text::Text;
 
 /// A line is cut beyond this, with a note of how much.
 const LINE_BYTES: usize = 2_000;
+/// Larger images are refused by providers.
 const IMAGE_BYTES: usize = 5 * 1024 * 1024;
 
-/// The part of a file that was asked for. `Outcome::Read` says `Seen::First`; the engine knows better.
+/// The part of a file that was asked for, in whole lines, the cap in bytes kept to a line's note.
+///
+/// `Outcome::Read` says `Seen::First`; the engine knows better. Images are PNG, JPEG, GIF and WebP up to 5 MiB.
+///
+/// Fails with `TooBig` for larger ones and with `NotText` for other binary files.
 pub fn read(path: &Path, bytes: &[u8], span: &Span, cap: Cap) -> Outcome {
     let shown = FilePath::from(path);
     if let Some(mime) = image(bytes) {
@@ -80,7 +87,7 @@ fn lines(text: &str, span: &Span, cap: Cap) -> ReadBody {
 }
 
 /// The beginning of a long line, with a note of what is left out.
-pub(crate) fn shortened(line: &str, limit: usize) -> std::borrow::Cow<'_, str> {
+fn shortened(line: &str, limit: usize) -> std::borrow::Cow<'_, str> {
     if line.len() <= limit {
         return line.into();
     }

@@ -1,7 +1,11 @@
 //! Paths as a model names them, found on disk: relative to cwd, links followed, inside or outside of the roots.
+//!
+//! Looks at names and links, never at contents; what may be done at a place is decided elsewhere. Called by
+//! everything that gets a path from a model.
 
 use std::path::{Component, Path, PathBuf};
 
+use icu_normalizer::DecomposingNormalizerBorrowed;
 use protocol::Outcome;
 
 /// Links in a row that are followed.
@@ -27,6 +31,7 @@ pub struct Place {
 }
 
 impl Roots {
+    /// `cwd` is where relative paths begin, and the first root.
     pub fn new(cwd: PathBuf, extra: Vec<PathBuf>) -> Self {
         let mut real: Vec<PathBuf> = Vec::new();
         for root in std::iter::once(&cwd).chain(&extra) {
@@ -35,6 +40,7 @@ impl Roots {
         Self { cwd, real }
     }
 
+    /// Where relative paths begin.
     pub fn cwd(&self) -> &Path {
         &self.cwd
     }
@@ -51,20 +57,20 @@ impl Roots {
     }
 
     fn absolute(&self, path: &str) -> Result<PathBuf, Outcome> {
-        let path = path.trim_matches('\n');
-        let path = path.strip_prefix("file://").unwrap_or(path);
+        let path = from_url(path.trim_matches(['\n', '\r']));
         if path.trim().is_empty() {
-            return Err(fail(path, "the path is empty"));
+            return Err(fail(&path, "the path is empty"));
         }
         if path.contains('\0') {
             return Err(fail("path", "it holds a NUL character"));
         }
-        if let Some(rest) = path.strip_prefix("~/")
+        let below_home = if path == "~" { Some("") } else { path.strip_prefix("~/") };
+        if let Some(rest) = below_home
             && let Some(home) = std::env::home_dir()
         {
             return Ok(home.join(rest));
         }
-        Ok(self.cwd.join(path))
+        Ok(self.cwd.join(&path))
     }
 }
 
@@ -137,38 +143,40 @@ fn nearest(path: &Path) -> PathBuf {
     }
 }
 
-/// A name as the eye sees it: every space a plain one, accents as letters with marks taken apart.
+/// A name as the eye sees it: every space a plain one, letters and their accents apart.
 fn folded(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for letter in name.chars() {
-        match letter {
-            '\u{a0}' | '\u{202f}' | '\u{2007}' | '\u{3000}' | '\u{2000}'..='\u{200a}' => out.push(' '),
-            '\u{200b}' | '\u{feff}' => {}
-            other => match accents(other) {
-                Some((base, mark)) => out.extend([base, mark]),
-                None => out.push(other),
-            },
-        }
-    }
-    out
+    let plain: String = name
+        .chars()
+        .filter(|letter| !matches!(letter, '\u{200b}' | '\u{feff}'))
+        .map(|letter| match letter {
+            '\u{a0}' | '\u{202f}' | '\u{205f}' | '\u{3000}' | '\u{2000}'..='\u{200a}' => ' ',
+            other => other,
+        })
+        .collect();
+    DecomposingNormalizerBorrowed::new_nfd().normalize(&plain).into_owned()
 }
 
-/// The common Latin letters with one mark, taken apart as file systems of Apple's store them.
-fn accents(letter: char) -> Option<(char, char)> {
-    const ROWS: &[(char, &str, &str)] = &[
-        ('\u{300}', "AEIOUaeiouNn", "ÀÈÌÒÙàèìòùǸǹ"),
-        ('\u{301}', "AEIOUYaeiouyCcLlNnRrSsZz", "ÁÉÍÓÚÝáéíóúýĆćĹĺŃńŔŕŚśŹź"),
-        ('\u{302}', "AEIOUaeiou", "ÂÊÎÔÛâêîôû"),
-        ('\u{303}', "ANOano", "ÃÑÕãñõ"),
-        ('\u{308}', "AEIOUaeiouy", "ÄËÏÖÜäëïöüÿ"),
-        ('\u{30a}', "AUau", "ÅŮåů"),
-        ('\u{327}', "CScs", "ÇŞçş"),
-        ('\u{30c}', "CDENRSTZcdenrstz", "ČĎĚŇŘŠŤŽčďěňřšťž"),
-    ];
-    ROWS.iter().find_map(|(mark, bases, letters)| {
-        let at = letters.chars().position(|other| other == letter)?;
-        Some((bases.chars().nth(at)?, *mark))
-    })
+/// The path of a `file:` URL; what is no such URL is a path already.
+fn from_url(path: &str) -> String {
+    let Some(rest) = path.strip_prefix("file://") else { return path.to_string() };
+    let rest = rest.strip_prefix("localhost/").map_or(rest.to_string(), |rest| format!("/{rest}"));
+    let mut bytes = Vec::with_capacity(rest.len());
+    let mut left = rest.as_bytes();
+    while let Some((first, more)) = left.split_first() {
+        let code = more.get(..2).and_then(|code| std::str::from_utf8(code).ok());
+        let code = code.filter(|code| code.chars().all(|digit| digit.is_ascii_hexdigit()));
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()).filter(|_| *first == b'%') {
+            Some(byte) => {
+                bytes.push(byte);
+                left = more.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                left = more;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or(rest)
 }
 
 #[cfg(test)]
@@ -198,6 +206,12 @@ mod tests {
         assert_eq!(place("dangling").real, real.join("new"));
         assert!(place("l2").inside && place("dangling").inside);
         assert!(!place("out/x").inside && !place("../x").inside && !place("/etc/passwd").inside);
+        let home = std::env::home_dir().unwrap();
+        assert_eq!((place("~").shown, place("~/x").shown), (home.clone(), home.join("x")));
+        let url = format!("file://{}/a%20b%zz", work.display());
+        assert_eq!(place(&url).shown, work.join("a b%zz"));
+        assert_eq!(place("file://localhost/x").shown, Path::new("/x"));
+        assert_eq!(place("100%20").shown, work.join("100%20"));
         assert!(roots.resolve("").is_err() && roots.resolve("loop/x").is_err());
     }
 
@@ -207,6 +221,7 @@ mod tests {
         let work = base.path();
         std::fs::write(work.join("Shot 1\u{202f}PM.txt"), "").unwrap();
         std::fs::write(work.join("cafe\u{301}.txt"), "").unwrap();
+        std::fs::write(work.join("\u{1112}\u{1161}\u{11ab}.txt"), "").unwrap();
         std::fs::write(work.join("twin a"), "").unwrap();
         std::fs::write(work.join("twin\u{a0}a"), "").unwrap();
         let roots = Roots::new(work.to_path_buf(), vec![]);
@@ -215,7 +230,11 @@ mod tests {
         };
         assert_eq!(name("Shot 1 PM.txt"), "Shot 1\u{202f}PM.txt");
         assert_eq!(name("café.txt"), "cafe\u{301}.txt");
+        assert_eq!(name("한.txt"), "\u{1112}\u{1161}\u{11ab}.txt");
         assert_eq!(name("twin a"), "twin a");
+        assert_eq!(name("twin\u{a0}a"), "twin\u{a0}a");
+        // Two that are as near as each other: neither is chosen.
+        assert_eq!(name("twin\u{2009}a"), "twin\u{2009}a");
         assert_eq!(name("no such"), "no such");
     }
 }

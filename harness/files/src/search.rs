@@ -1,64 +1,38 @@
 //! Searching the contents of files with a regular expression, with ripgrep's own crates.
+//!
+//! Knows files on disk; what an editor holds unsaved is not searched. Called by the engine's tools on
+//! threads that may block.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::UNIX_EPOCH;
 
-use globset::GlobMatcher;
+use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkError, SinkMatch};
-use protocol::{FilePath, FoundFile, Hit, Outcome, Problem, Search, Want};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use protocol::{FilePath, FoundFile, Outcome, Problem, Search, Want};
 
-use crate::list::{matcher, missing, walker};
+use crate::hits::Hits;
 use crate::roots::Roots;
+use crate::walk::{Globs, missing, walker};
 
-/// What is shown of a long line, around the match.
-const LINE_BYTES: usize = 400;
 /// Larger files are not searched.
 const FILE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Searches; stops early at the cap or when told.
+/// Searches in order of the paths. The cap is of lines, or of files where files or counts are wanted;
+/// `more` says that something else would match. It ends early when told to stop.
 pub fn search(search: &Search, roots: &Roots, stop: &AtomicBool) -> Outcome {
-    let place = match roots.resolve(search.root.as_ref().map_or(".", |root| root.0.as_str())) {
-        Ok(place) => place,
-        Err(outcome) => return outcome,
-    };
-    if let Some(outcome) = missing(&place.shown) {
-        return outcome;
+    match Hunt::new(search) {
+        Ok(hunt) => hunt.run(roots, stop).unwrap_or_else(|outcome| outcome),
+        Err(outcome) => outcome,
     }
-    let regex = match regex(search) {
-        Ok(regex) => regex,
-        Err(outcome) => return outcome,
-    };
-    let globs: Vec<GlobMatcher> = match search.include.iter().map(|glob| matcher(glob)).collect() {
-        Ok(globs) => globs,
-        Err(outcome) => return outcome,
-    };
-    let mut hunt =
-        Hunt { search, regex, searcher: searcher(search), files: Vec::new(), total: 0, shown: 0, bytes: 0 };
-    let mut more = false;
-    for entry in walker(&place.shown, search.ignored).build().flatten() {
-        if stop.load(Ordering::Relaxed) || hunt.is_full() {
-            more = true;
-            break;
-        }
-        let file = entry.file_type().is_some_and(|kind| kind.is_file());
-        let inner = entry.path().strip_prefix(&place.shown).unwrap_or(entry.path());
-        let wanted =
-            globs.is_empty() || inner.as_os_str().is_empty() || globs.iter().any(|glob| glob.is_match(inner));
-        if file && wanted {
-            hunt.file(entry.path());
-        }
-    }
-    Outcome::Found { more: more || hunt.is_full(), files: hunt.files, total: hunt.total }
 }
 
 fn regex(search: &Search) -> Result<RegexMatcher, Outcome> {
     let mut builder = RegexMatcherBuilder::new();
-    builder.case_insensitive(search.ignore_case).multi_line(true).fixed_strings(search.literal);
+    builder.case_insensitive(search.ignore_case).multi_line(true).fixed_strings(search.literal).crlf(true);
     if search.multiline {
-        builder.dot_matches_new_line(true);
-    } else {
-        builder.line_terminator(Some(b'\n'));
+        builder.dot_matches_new_line(true).line_terminator(None);
     }
     builder.build(&search.pattern).map_err(|error| {
         let hint = if search.multiline { "" } else { "; a pattern over line ends needs multiline" };
@@ -77,6 +51,7 @@ fn searcher(search: &Search) -> Searcher {
     };
     SearcherBuilder::new()
         .binary_detection(BinaryDetection::quit(0))
+        .line_terminator(LineTerminator::crlf())
         .line_number(true)
         .multi_line(search.multiline)
         .before_context(before as usize)
@@ -87,20 +62,53 @@ fn searcher(search: &Search) -> Searcher {
 /// A search under way.
 struct Hunt<'a> {
     search: &'a Search,
+    globs: Globs,
     regex: RegexMatcher,
     searcher: Searcher,
     files: Vec<FoundFile>,
     total: u64,
-    /// Lines or files shown so far, and their bytes.
-    shown: u64,
+    /// Lines or files told so far, and their bytes.
+    told: u64,
     bytes: u64,
+    more: bool,
 }
 
-impl Hunt<'_> {
-    fn is_full(&self) -> bool {
-        let cap = self.search.cap;
-        cap.lines.is_some_and(|lines| self.shown >= u64::from(lines))
-            || cap.bytes.is_some_and(|bytes| self.bytes >= bytes)
+impl<'a> Hunt<'a> {
+    fn new(search: &'a Search) -> Result<Self, Outcome> {
+        let (globs, regex) = (Globs::new(&search.include)?, regex(search)?);
+        let searcher = searcher(search);
+        Ok(Self {
+            search,
+            globs,
+            regex,
+            searcher,
+            files: Vec::new(),
+            total: 0,
+            told: 0,
+            bytes: 0,
+            more: false,
+        })
+    }
+
+    fn run(mut self, roots: &Roots, stop: &AtomicBool) -> Result<Outcome, Outcome> {
+        let place = roots.resolve(self.search.root.as_ref().map_or(".", |root| root.0.as_str()))?;
+        if let Some(outcome) = missing(&place.shown) {
+            return Err(outcome);
+        }
+        for entry in walker(&place.shown, self.search.ignored).build().flatten() {
+            if self.more || stop.load(Ordering::Relaxed) {
+                self.more = true;
+                break;
+            }
+            let inner = entry.path().strip_prefix(&place.shown).unwrap_or(entry.path());
+            // A file that was named itself is meant, by a link as well.
+            let named = entry.depth() == 0 && entry.path().is_file();
+            let walked = entry.file_type().is_some_and(|kind| kind.is_file()) && self.globs.is_match(inner);
+            if named || walked {
+                self.file(entry.path());
+            }
+        }
+        Ok(Outcome::Found { files: self.files, total: self.total, more: self.more })
     }
 
     fn file(&mut self, path: &Path) {
@@ -109,122 +117,32 @@ impl Hunt<'_> {
             return;
         }
         let cap = self.search.cap;
-        let mut sink = Found {
-            regex: &self.regex,
-            want: &self.search.want,
-            hits: Vec::new(),
-            count: 0,
-            lines: cap.lines.map_or(u64::MAX, |lines| u64::from(lines).saturating_sub(self.shown)),
-            bytes: cap.bytes.unwrap_or(u64::MAX).saturating_sub(self.bytes),
-            path_bytes: path.as_os_str().len() as u64 + 8,
+        let lines_left = cap.lines.map_or(u64::MAX, |lines| u64::from(lines).saturating_sub(self.told));
+        let bytes_left = cap.bytes.map_or(u64::MAX, |bytes| bytes.saturating_sub(self.bytes));
+        let path_bytes = path.as_os_str().len() as u64 + 8;
+        let mut hits = match self.search.want {
+            Want::Lines => Hits::lines(&self.regex, lines_left, bytes_left, path_bytes),
+            Want::Files => Hits::first(&self.regex),
+            Want::Counts => Hits::count(&self.regex),
         };
         // A file that cannot be read is none that matches.
-        let _ = self.searcher.search_path(&self.regex, path, &mut sink);
-        if sink.count == 0 {
+        let _ = self.searcher.search_path(&self.regex, path, &mut hits);
+        let whole = matches!(self.search.want, Want::Files | Want::Counts) && hits.count > 0;
+        if hits.more || whole && (lines_left == 0 || bytes_left < path_bytes && self.told > 0) {
+            self.more = true;
+        }
+        if hits.count == 0 || whole && self.more {
             return;
         }
-        let (lines, bytes) = match self.search.want {
-            Want::Lines => (sink.hits.len() as u64, sink.spent()),
-            Want::Files | Want::Counts => (1, sink.path_bytes),
-        };
-        self.shown += lines;
-        self.bytes += bytes;
-        self.total += sink.count;
-        let changed = data.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+        self.told += if whole { 1 } else { hits.hits.len() as u64 };
+        self.bytes += if whole { path_bytes } else { hits.bytes };
+        self.total += hits.count;
+        let changed = data.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         self.files.push(FoundFile {
             path: FilePath::from(path),
             changed_ms: changed.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
-            count: sink.count,
-            hits: sink.hits,
+            count: hits.count,
+            hits: hits.hits,
         });
-    }
-}
-
-/// What is found in one file.
-struct Found<'a> {
-    regex: &'a RegexMatcher,
-    want: &'a Want,
-    hits: Vec<Hit>,
-    count: u64,
-    lines: u64,
-    bytes: u64,
-    path_bytes: u64,
-}
-
-impl Found<'_> {
-    fn spent(&self) -> u64 {
-        self.hits.iter().map(|hit| hit.text.len() as u64 + self.path_bytes).sum()
-    }
-
-    /// Whether more may be looked for in this file.
-    fn go_on(&self) -> bool {
-        match self.want {
-            Want::Files => false,
-            Want::Counts => true,
-            Want::Lines => (self.hits.len() as u64) < self.lines && self.spent() < self.bytes,
-        }
-    }
-}
-
-impl Sink for Found<'_> {
-    type Error = Stopped;
-
-    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
-        self.count += 1;
-        if matches!(self.want, Want::Lines) {
-            let first = found.line_number().unwrap_or(0);
-            for (line, number) in found.lines().zip(first..) {
-                let (text, column) = around_match(self.regex, line);
-                self.hits.push(Hit { line: number, column, text, context: false });
-            }
-        }
-        Ok(self.go_on())
-    }
-
-    fn context(&mut self, _: &Searcher, near: &SinkContext<'_>) -> Result<bool, Self::Error> {
-        if matches!(self.want, Want::Lines) {
-            let line = near.line_number().unwrap_or(0);
-            let text = window(&String::from_utf8_lossy(trimmed(near.bytes())), 0);
-            self.hits.push(Hit { line, column: 1, text, context: true });
-        }
-        Ok(self.go_on())
-    }
-}
-
-fn trimmed(line: &[u8]) -> &[u8] {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    line.strip_suffix(b"\r").unwrap_or(line)
-}
-
-/// The line, or of a long one the text around the match; and the match's column, from 1.
-fn around_match(regex: &RegexMatcher, line: &[u8]) -> (String, u32) {
-    use grep_matcher::Matcher;
-    let line = trimmed(line);
-    let at = regex.find(line).ok().flatten().map_or(0, |found| found.start());
-    let text = String::from_utf8_lossy(line);
-    let column = String::from_utf8_lossy(line.get(..at).unwrap_or_default()).chars().count() + 1;
-    (window(&text, at), u32::try_from(column).unwrap_or(u32::MAX))
-}
-
-/// The part of a long line around an offset, with notes of what is left out.
-fn window(line: &str, at: usize) -> String {
-    if line.len() <= LINE_BYTES {
-        return line.to_string();
-    }
-    let start = line.floor_char_boundary(at.saturating_sub(LINE_BYTES / 2).min(line.len()));
-    let end = line.floor_char_boundary((start + LINE_BYTES).min(line.len()));
-    let shown = line.get(start..end).unwrap_or_default();
-    let before = if start > 0 { format!("[{start} bytes] ... ") } else { String::new() };
-    let after = if end < line.len() { format!(" ... [{} bytes]", line.len() - end) } else { String::new() };
-    format!("{before}{shown}{after}")
-}
-
-/// A search of one file that broke off.
-#[derive(Debug)]
-struct Stopped;
-
-impl SinkError for Stopped {
-    fn error_message<T: std::fmt::Display>(_: T) -> Self {
-        Stopped
     }
 }

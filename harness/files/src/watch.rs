@@ -1,208 +1,239 @@
 //! What a command changed in the folders: looked at before, compared after.
 //!
 //! A look is a list of stats; contents of small text files are kept within a budget, so that a change can
-//! be shown and taken back. Ignored files are not watched.
+//! be shown and taken back. Ignored files are not watched. It knows nothing of commands; the engine calls it
+//! around each.
 
-use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use protocol::{FileKind, FilePath};
+use protocol::{FileDiff, FileKind, FilePath};
 
 use crate::diff;
-use crate::list::walker;
 use crate::plan::FileEdit;
 use crate::roots::Place;
+use crate::stat::{Files, Stat, look};
 
-/// Files watched at most; beyond that the folders are not watched at all.
-const FILES: usize = 100_000;
 /// Contents kept in all, and of one file.
 const KEPT_BYTES: u64 = 64 * 1024 * 1024;
 const KEPT_FILE_BYTES: u64 = 1024 * 1024;
-/// Files whose contents are read in one look; the rest follow with the next looks.
-const READ_FILES: usize = 4_000;
+/// Time for reading contents in one look, the newest files first; the rest follow with the next looks.
+const READING: Duration = Duration::from_millis(100);
+/// Files whose changes are compared line by line; further ones are told without hunks.
+const COMPARED: usize = 200;
 /// Changes told of at most.
-const TOLD: usize = 200;
+const TOLD: usize = 2_000;
+/// A file changed so shortly before a look may change again without another time of change.
+const TICK: Duration = Duration::from_millis(20);
 
 /// Looks at folders and remembers.
 pub struct Watch {
     roots: Vec<PathBuf>,
-    seen: HashMap<PathBuf, Seen>,
+    seen: Files<Seen>,
     kept: u64,
-    /// Whether the folders have too many files.
-    blind: bool,
+    /// When it last looked; none when the folders have too many files to be watched.
+    looked: Option<SystemTime>,
 }
 
 struct Seen {
     stat: Stat,
-    /// None for what is large, not text, or over the budget.
-    bytes: Option<Vec<u8>>,
+    contents: Contents,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Stat {
-    changed: Option<SystemTime>,
-    len: u64,
-    inode: u64,
+enum Contents {
+    Kept(Vec<u8>),
+    /// Too large, or not text.
+    Left,
+    Unread,
+}
+
+impl Contents {
+    fn bytes(self) -> Option<Vec<u8>> {
+        match self {
+            Contents::Kept(bytes) => Some(bytes),
+            Contents::Left | Contents::Unread => None,
+        }
+    }
+
+    fn len(&self) -> u64 {
+        match self {
+            Contents::Kept(bytes) => bytes.len() as u64,
+            Contents::Left | Contents::Unread => 0,
+        }
+    }
 }
 
 impl Watch {
+    /// Watches these folders, links of theirs resolved.
     pub fn new(roots: Vec<PathBuf>) -> Self {
-        Self { roots, seen: HashMap::new(), kept: 0, blind: false }
+        let roots = roots.into_iter().map(|root| root.canonicalize().unwrap_or(root)).collect();
+        Self { roots, seen: Files::new(), kept: 0, looked: None }
     }
 
     /// How things stand before a command.
     pub fn before(&mut self) {
-        let now = self.look();
-        self.blind = now.is_none();
-        let Some(now) = now else {
+        let started = SystemTime::now();
+        let Some(now) = look(&self.roots) else {
             self.seen.clear();
-            self.kept = 0;
+            (self.kept, self.looked) = (0, None);
             return;
         };
-        self.seen.retain(|path, _| now.contains_key(path));
-        let mut reads = 0;
+        let last = self.looked.replace(started);
+        let gone: Vec<OsString> = self.seen.keys().filter(|path| !now.contains_key(*path)).cloned().collect();
+        for path in gone {
+            self.forget(&path);
+        }
+        let mut unread = Vec::new();
         for (path, stat) in now {
-            if self.seen.get(&path).is_some_and(|seen| seen.stat == stat) {
-                continue;
+            let sure =
+                |seen: &&Seen| seen.stat == stat && last.is_some_and(|last| !stat.is_within(last, TICK));
+            let known = self.seen.get(&path).filter(sure);
+            let is_read = known.is_some_and(|seen| !matches!(seen.contents, Contents::Unread));
+            if !is_read && stat.len <= KEPT_FILE_BYTES {
+                unread.push((stat, path.clone()));
             }
-            let small =
-                stat.len <= KEPT_FILE_BYTES && self.kept + stat.len <= KEPT_BYTES && reads < READ_FILES;
-            reads += usize::from(small);
-            let bytes = if small { std::fs::read(&path).ok() } else { None };
-            self.remember(path, stat, bytes);
+            if known.is_none() {
+                self.remember(path, stat, Contents::Unread);
+            }
+        }
+        self.read(unread);
+    }
+
+    /// Reads contents, as far as time and budget go.
+    fn read(&mut self, mut files: Vec<(Stat, OsString)>) {
+        files.sort_unstable_by(|a, b| b.0.changed.cmp(&a.0.changed).then_with(|| a.1.cmp(&b.1)));
+        let started = std::time::Instant::now();
+        for (stat, path) in files {
+            if self.kept + stat.len > KEPT_BYTES || started.elapsed() > READING {
+                return;
+            }
+            if let Ok(bytes) = std::fs::read(&path) {
+                self.remember(path, stat, Contents::Kept(bytes));
+            }
         }
     }
 
-    /// What is different now.
+    /// What is different now, in order of the paths.
     pub fn after(&mut self) -> Vec<FileEdit> {
-        if self.blind {
+        let Some(looked) = self.looked.replace(SystemTime::now()) else { return Vec::new() };
+        let Some(now) = look(&self.roots) else {
+            self.looked = None;
             return Vec::new();
-        }
-        let Some(now) = self.look() else { return Vec::new() };
-        let mut changes = Vec::new();
-        let gone: Vec<PathBuf> = self.seen.keys().filter(|path| !now.contains_key(*path)).cloned().collect();
-        for path in gone {
-            let before = self.seen.remove(&path).and_then(|seen| seen.bytes);
-            self.kept = self.kept.saturating_sub(before.as_ref().map_or(0, |bytes| bytes.len() as u64));
-            changes.push(change(&path, FileKind::Delete, before, None));
-        }
-        let mut news: Vec<(PathBuf, Stat)> = now
-            .into_iter()
-            .filter(|(path, stat)| self.seen.get(path).is_none_or(|seen| seen.stat != *stat))
+        };
+        let mut touched: Vec<(OsString, Option<Stat>)> = self
+            .seen
+            .keys()
+            .filter(|path| !now.contains_key(*path))
+            .map(|path| (path.clone(), None))
             .collect();
-        news.sort_by(|a, b| a.0.cmp(&b.0));
-        for (path, stat) in news {
-            let old = self.seen.remove(&path);
-            let bytes = if stat.len <= KEPT_FILE_BYTES { std::fs::read(&path).ok() } else { None };
-            let touched = old.as_ref().is_some_and(|old| old.bytes.is_some() && old.bytes == bytes);
-            if !touched {
-                let kind = if old.is_some() { FileKind::Update } else { FileKind::Add };
-                let before = old.as_ref().and_then(|old| old.bytes.clone());
-                let unknown = old.is_some() && before.is_none();
-                changes.push(if unknown {
-                    unseen(&path)
-                } else {
-                    change(&path, kind, before, bytes.clone())
-                });
-            }
-            if let Some(bytes) = old.and_then(|old| old.bytes) {
-                self.kept = self.kept.saturating_sub(bytes.len() as u64);
-            }
-            self.remember(path, stat, bytes);
+        touched.extend(now.into_iter().filter_map(|(path, stat)| {
+            let same =
+                self.seen.get(&path).is_some_and(|seen| seen.stat == stat && !stat.is_within(looked, TICK));
+            (!same).then_some((path, Some(stat)))
+        }));
+        touched.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut changes = Vec::new();
+        for (path, stat) in touched {
+            let how = if changes.len() < COMPARED { Told::Compared } else { Told::Named };
+            changes.extend(self.change(path, stat, how));
         }
-        changes.sort_by(|a, b| a.place.real.cmp(&b.place.real));
         changes.truncate(TOLD);
         changes
     }
 
-    fn remember(&mut self, path: PathBuf, stat: Stat, bytes: Option<Vec<u8>>) {
-        let bytes = bytes.filter(|bytes| self.kept + bytes.len() as u64 <= KEPT_BYTES && !bytes.contains(&0));
-        self.kept += bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
-        self.seen.insert(path, Seen { stat, bytes });
+    /// What became of one file, if it is another; and remembers it as it is.
+    fn change(&mut self, path: OsString, stat: Option<Stat>, how: Told) -> Option<FileEdit> {
+        let old = self.forget(&path);
+        let Some(stat) = stat else {
+            let before = State { bytes: old?.contents.bytes(), there: true };
+            return Some(told(path.as_ref(), before, State { bytes: None, there: false }, how));
+        };
+        let bytes = if stat.len <= KEPT_FILE_BYTES { std::fs::read(&path).ok() } else { None };
+        let (there, old_stat) = (old.is_some(), old.as_ref().map(|old| old.stat));
+        let before = State { bytes: old.and_then(|old| old.contents.bytes()), there };
+        let same = match &before.bytes {
+            Some(before) => bytes.as_ref() == Some(before),
+            None => old_stat == Some(stat),
+        };
+        let edit = match old_stat.filter(|_| same) {
+            Some(old) => mode_changed(path.as_ref(), old, stat, &bytes),
+            None => Some(told(path.as_ref(), before, State { bytes: bytes.clone(), there: true }, how)),
+        };
+        self.remember(path, stat, bytes.map_or(Contents::Left, Contents::Kept));
+        edit
     }
 
-    /// Every file that is watched; none when there are too many.
-    fn look(&self) -> Option<HashMap<PathBuf, Stat>> {
-        let mut found = HashMap::new();
-        for root in &self.roots {
-            let mut walk = walker(root, false);
-            walk.skip_stdout(false);
-            for entry in walk.build().flatten() {
-                if !entry.file_type().is_some_and(|kind| kind.is_file()) {
-                    continue;
-                }
-                let Ok(data) = entry.metadata() else { continue };
-                let stat = Stat { changed: data.modified().ok(), len: data.len(), inode: inode(&data) };
-                found.insert(entry.into_path(), stat);
-                if found.len() > FILES {
-                    return None;
-                }
-            }
-        }
-        Some(found)
+    fn remember(&mut self, path: OsString, stat: Stat, contents: Contents) {
+        self.forget(&path);
+        let contents = match contents {
+            Contents::Kept(bytes) if bytes.contains(&0) => Contents::Left,
+            Contents::Kept(bytes) if self.kept + bytes.len() as u64 > KEPT_BYTES => Contents::Unread,
+            contents => contents,
+        };
+        self.kept += contents.len();
+        self.seen.insert(path, Seen { stat, contents });
+    }
+
+    fn forget(&mut self, path: &OsStr) -> Option<Seen> {
+        let seen = self.seen.remove(path)?;
+        self.kept -= seen.contents.len();
+        Some(seen)
     }
 }
 
-#[cfg(unix)]
-fn inode(data: &std::fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(data)
+/// How closely a change is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Compared,
+    Named,
 }
 
-#[cfg(not(unix))]
-fn inode(_: &std::fs::Metadata) -> u64 {
-    0
+/// A file before or after; its bytes may be unknown.
+struct State {
+    bytes: Option<Vec<u8>>,
+    there: bool,
 }
 
-fn change(path: &Path, kind: FileKind, before: Option<Vec<u8>>, after: Option<Vec<u8>>) -> FileEdit {
-    let diff = diff(FilePath::from(path), kind, before.as_deref(), after.as_deref());
+impl State {
+    fn is_known(&self) -> bool {
+        self.bytes.is_some() == self.there
+    }
+}
+
+fn told(path: &Path, before: State, after: State, how: Told) -> FileEdit {
+    let kind = match (before.there, after.there) {
+        (false, _) => FileKind::Add,
+        (true, false) => FileKind::Delete,
+        (true, true) => FileKind::Update,
+    };
+    let cut = match how {
+        _ if !before.is_known() => Some("its earlier contents were not kept"),
+        _ if !after.is_known() => Some("too large to be compared"),
+        Told::Named => Some("one of many changed files, not compared"),
+        Told::Compared => None,
+    };
+    let name = FilePath::from(path);
+    let diff = match cut {
+        Some(cut) => FileDiff { path: name, kind, hunks: Vec::new(), cut: Some(cut.into()) },
+        None => diff(name, kind, before.bytes.as_deref(), after.bytes.as_deref()),
+    };
+    // Without what was there, what is there must not look like a new file that could be taken back.
+    let after = after.bytes.filter(|_| before.bytes.is_some() || !before.there);
+    edit(path, before.bytes, after, diff)
+}
+
+/// The same bytes with other rights.
+fn mode_changed(path: &Path, old: Stat, new: Stat, bytes: &Option<Vec<u8>>) -> Option<FileEdit> {
+    if old.mode == new.mode {
+        return None;
+    }
+    let cut = Some(format!("mode {:o} became {:o}", old.mode & 0o7777, new.mode & 0o7777));
+    let diff = FileDiff { path: FilePath::from(path), kind: FileKind::Update, hunks: Vec::new(), cut };
+    Some(edit(path, bytes.clone(), bytes.clone(), diff))
+}
+
+fn edit(path: &Path, before: Option<Vec<u8>>, after: Option<Vec<u8>>, diff: FileDiff) -> FileEdit {
     let place = Place { shown: path.to_path_buf(), real: path.to_path_buf(), inside: true };
     FileEdit { place, from: None, before, after, diff }
-}
-
-/// A file that changed and whose old contents were not kept.
-fn unseen(path: &Path) -> FileEdit {
-    let mut edit = change(path, FileKind::Update, None, None);
-    edit.diff.hunks.clear();
-    edit.diff.cut = Some("changed; its earlier contents were not kept".into());
-    edit
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn changes_of_a_command() {
-        let dir = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
-        write(".gitignore", "skip\n");
-        write("same", "1\n");
-        write("changed", "1\n");
-        write("gone", "1\n");
-        let mut watch = Watch::new(vec![dir.path().to_path_buf()]);
-        watch.before();
-        write("changed", "22\n");
-        write("new", "1\n");
-        write("skip", "1\n");
-        std::fs::remove_file(dir.path().join("gone")).unwrap();
-        let told: Vec<(String, FileKind, (usize, usize))> = watch
-            .after()
-            .into_iter()
-            .map(|edit| {
-                let name = edit.place.real.file_name().unwrap().to_str().unwrap().to_string();
-                (name, edit.diff.kind.clone(), edit.diff.counts())
-            })
-            .collect();
-        assert_eq!(
-            told,
-            [
-                ("changed".to_string(), FileKind::Update, (1, 1)),
-                ("gone".to_string(), FileKind::Delete, (0, 1)),
-                ("new".to_string(), FileKind::Add, (1, 0)),
-            ]
-        );
-        watch.before();
-        assert!(watch.after().is_empty());
-    }
 }

@@ -1,170 +1,304 @@
 //! Chunks of an update worked into a file's text.
+//!
+//! Knows bytes and chunks, not paths. Called by the plan.
 
 use std::ops::Range;
 
 use protocol::{EditFailure, Line, PatchChunk};
 
-use crate::edit::unwritable;
-use crate::matching::{line_level, near, spans};
+use crate::edit::Sight;
+use crate::matching::{Level, Lines, Wanted, number};
+use crate::refused::Refused;
 use crate::text::Text;
 
 /// The file's new bytes.
-pub(crate) fn apply(bytes: &[u8], chunks: &[PatchChunk]) -> Result<Vec<u8>, EditFailure> {
+pub(crate) fn apply(bytes: &[u8], chunks: &[PatchChunk], sight: Sight) -> Result<Vec<u8>, Refused> {
     let text = Text::decode(bytes).ok_or(EditFailure::NotText)?;
-    let lines = spans(text.shown());
-    let mut swaps: Vec<(Range<usize>, String)> = Vec::new();
+    let lines = Lines::new(text.shown());
+    let mut swaps = Vec::new();
     let mut from = 0;
     for chunk in chunks {
-        let place = locate(text.shown(), &lines, chunk, from)?;
-        from = place.end;
-        swaps.extend(changes(text.shown(), &lines, chunk, &place));
+        let (place, used) = locate(&lines, chunk, from, sight)?;
+        if !place.is_empty() || !chunk.under.is_empty() || chunk.line.is_some() {
+            from = place.end;
+        }
+        changes(used, place.start, &mut swaps);
     }
-    text.splice(&swaps).map_err(unwritable)
+    Ok(text.splice(&ranges(&lines, swaps))?)
 }
 
-/// Which lines of the file a chunk's old lines are.
-fn locate(
-    text: &str,
-    lines: &[Range<usize>],
-    chunk: &PatchChunk,
+/// Which lines of the file a chunk's old lines are, and the chunk's lines that count.
+fn locate<'c>(
+    lines: &Lines,
+    chunk: &'c PatchChunk,
     from: usize,
-) -> Result<Range<usize>, EditFailure> {
-    let line = |at: usize| lines.get(at).and_then(|span| text.get(span.clone())).unwrap_or_default();
-    let mut start = from;
+    sight: Sight,
+) -> Result<(Range<usize>, &'c [Line]), EditFailure> {
+    let below = below(lines, chunk, from)?;
+    let all = chunk.lines.as_slice();
+    let found = find(lines, chunk, all, below, sight);
+    // Blank lines at the end of a chunk are often only space before the next.
+    let spare = all.iter().rev().take_while(|line| matches!(line, Line::Same(text) if text.is_empty()));
+    let fewer = all.get(..all.len() - spare.count()).unwrap_or_default();
+    match &found {
+        Err(EditFailure::NotFound { .. }) if !fewer.is_empty() && fewer.len() < all.len() => {
+            find(lines, chunk, fewer, below, sight)
+                .map(|place| (place, fewer))
+                .or(found.map(|place| (place, all)))
+        }
+        _ => found.map(|place| (place, all)),
+    }
+}
+
+/// Where a chunk may begin.
+#[derive(Clone, Copy)]
+struct Below {
+    /// The line below the last anchor.
+    start: usize,
+    /// The last anchor's own line.
+    anchor: Option<usize>,
+}
+
+fn below(lines: &Lines, chunk: &PatchChunk, from: usize) -> Result<Below, EditFailure> {
+    let mut below = Below { start: from, anchor: None };
     for anchor in &chunk.under {
-        let found = (0..=3u8).find_map(|level| {
-            (start..lines.len()).find(|at| line_level(line(*at), anchor).is_some_and(|found| found <= level))
-        });
+        let wanted = Wanted::new(anchor);
+        let first = |level: &Level| (below.start..lines.len()).find(|at| lines.is_same(*at, &wanted, *level));
+        let found = Level::ALL.iter().find_map(first);
         match found {
-            Some(at) => start = at + 1,
-            None => return Err(EditFailure::NotFound { old: anchor.clone(), near: near(text, anchor) }),
+            Some(at) => below = Below { start: at + 1, anchor: Some(at) },
+            None => return Err(EditFailure::NotFound { old: anchor.clone(), near: lines.near(&wanted) }),
         }
     }
-    let old: Vec<&str> = chunk
-        .lines
+    Ok(below)
+}
+
+fn find(
+    lines: &Lines,
+    chunk: &PatchChunk,
+    used: &[Line],
+    below: Below,
+    sight: Sight,
+) -> Result<Range<usize>, EditFailure> {
+    let old: Vec<Wanted> = used
         .iter()
         .filter_map(|line| match line {
-            Line::Same(text) | Line::Gone(text) => Some(text.as_str()),
+            Line::Same(text) | Line::Gone(text) => Some(Wanted::new(text)),
             Line::New(_) => None,
         })
         .collect();
     if old.is_empty() {
-        // Only new lines: behind their anchor, else at the end of the file.
-        let at = if chunk.under.is_empty() { lines.len() } else { start };
+        let at = only_new(lines, chunk, below.start, sight)?;
         return Ok(at..at);
     }
-    find_run(&line, lines.len(), &old, start, chunk.at_end)
-        .map(|at| at..at + old.len())
-        .ok_or_else(|| not_found(text, &line, lines.len(), &old, start))
+    for level in Level::ALL {
+        if let Some(at) = at_level(lines, chunk, &old, (below.start, level), sight)? {
+            return Ok(at..at + old.len());
+        }
+    }
+    // The anchor may be given once more as the first line.
+    let again = below.anchor.filter(|at| Level::ALL.iter().any(|level| lines.stand_at(*at, &old, *level)));
+    again.map(|at| at..at + old.len()).ok_or_else(|| lines.not_found(&old))
 }
 
-/// The first run of lines that are the old ones, by the strictest level that has one.
-fn find_run<'a>(
-    line: &impl Fn(usize) -> &'a str,
-    count: usize,
-    old: &[&str],
-    from: usize,
-    at_end: bool,
-) -> Option<usize> {
-    let last = count.checked_sub(old.len())?;
-    let same = |at: usize, level: u8| {
-        old.iter()
-            .enumerate()
-            .all(|(offset, old)| line_level(line(at + offset), old).is_some_and(|found| found <= level))
-    };
-    (0..=3u8).find_map(|level| {
-        if at_end && last >= from && same(last, level) {
-            return Some(last);
-        }
-        let mut hits = (from..=last).filter(|at| same(*at, level));
-        let first = hits.next()?;
-        // Forgiven differences must not choose between places.
-        if level > 1 && hits.next().is_some() { None } else { Some(first) }
-    })
-}
-
-/// Names the line that differs, at the place that fits best.
-fn not_found<'a>(
-    text: &str,
-    line: &impl Fn(usize) -> &'a str,
-    count: usize,
-    old: &[&str],
-    from: usize,
-) -> EditFailure {
-    let fits = |at: usize| {
-        old.iter().enumerate().filter(|(offset, old)| line_level(line(at + offset), old).is_some()).count()
-    };
-    let best = (from..count).max_by_key(|at| (fits(*at), std::cmp::Reverse(*at)));
-    match best.filter(|at| fits(*at) > 0) {
-        Some(at) => {
-            let differs = (0..old.len()).find(|offset| {
-                old.get(*offset)
-                    .is_some_and(|old| at + offset >= count || line_level(line(at + offset), old).is_none())
-            });
-            let offset = differs.unwrap_or(0);
-            let number = u32::try_from(at + offset + 1).unwrap_or(u32::MAX);
-            EditFailure::NotFound {
-                old: old.get(offset).copied().unwrap_or_default().into(),
-                near: vec![number],
-            }
-        }
-        None => {
-            let first = old.iter().find(|line| !line.trim().is_empty()).copied().unwrap_or_default();
-            EditFailure::NotFound { old: first.into(), near: near(text, first) }
-        }
+/// The line in front of which lines come that have no old ones: below their anchor, at the number given,
+/// else at the end of the file.
+fn only_new(lines: &Lines, chunk: &PatchChunk, start: usize, sight: Sight) -> Result<usize, EditFailure> {
+    match chunk.line {
+        _ if chunk.at_end => Ok(lines.len()),
+        _ if !chunk.under.is_empty() => Ok(start),
+        Some(_) if sight == Sight::Behind => Err(EditFailure::Stale),
+        Some(line) => Ok(usize::try_from(line).unwrap_or(usize::MAX).clamp(start, lines.len().max(start))),
+        None => Ok(lines.len()),
     }
 }
 
-/// The splices of one chunk: runs of removed and added lines between lines that stay as they are.
-fn changes(
-    text: &str,
-    lines: &[Range<usize>],
+/// Where the old lines stand at this level of forgiving.
+fn at_level(
+    lines: &Lines,
     chunk: &PatchChunk,
-    place: &Range<usize>,
-) -> Vec<(Range<usize>, String)> {
-    let mut swaps = Vec::new();
-    let mut at = place.start;
-    let mut run: Option<(usize, Vec<&str>)> = None;
-    for line in &chunk.lines {
+    old: &[Wanted],
+    (start, level): (usize, Level),
+    sight: Sight,
+) -> Result<Option<usize>, EditFailure> {
+    let hits = lines.runs(old, level, start);
+    let last = lines.len().checked_sub(old.len());
+    if chunk.at_end && hits.last().copied() == last {
+        return Ok(last);
+    }
+    match (hits.as_slice(), chunk.line) {
+        ([] | [_], _) => Ok(hits.first().copied()),
+        // What is forgiven must not choose between places.
+        (_, _) if level > Level::Exact => {
+            let text = old.first().map_or(String::new(), |line| line.text.into());
+            Err(EditFailure::Ambiguous { old: text, lines: hits.into_iter().map(number).collect() })
+        }
+        (_, _) if sight == Sight::Behind => Err(EditFailure::Stale),
+        (_, Some(line)) => Ok(hits.iter().min_by_key(|at| number(**at).abs_diff(line)).copied()),
+        (_, None) => Ok(hits.first().copied()),
+    }
+}
+
+/// Lines `from..to` of the file, and what comes in their place.
+struct Swap<'c> {
+    from: usize,
+    to: usize,
+    new: Vec<&'c str>,
+}
+
+/// The swaps of one chunk: runs of removed and added lines between lines that stay as they are.
+fn changes<'c>(chunk: &'c [Line], start: usize, swaps: &mut Vec<Swap<'c>>) {
+    let mut at = start;
+    let mut run: Option<Swap> = None;
+    for line in chunk {
         match line {
             Line::Same(_) => {
-                flush(text, lines, run.take(), at, &mut swaps);
+                swaps.extend(run.take());
                 at += 1;
             }
             Line::Gone(_) => {
-                run.get_or_insert((at, Vec::new()));
                 at += 1;
+                run.get_or_insert(Swap { from: at - 1, to: at, new: Vec::new() }).to = at;
             }
-            Line::New(new) => run.get_or_insert((at, Vec::new())).1.push(new),
+            Line::New(new) => run.get_or_insert(Swap { from: at, to: at, new: Vec::new() }).new.push(new),
         }
     }
-    flush(text, lines, run, at, &mut swaps);
-    swaps
+    swaps.extend(run);
 }
 
-/// Replaces lines `from..to` by the new ones; the file's final newline, or its lack, stays.
-fn flush(
-    text: &str,
-    lines: &[Range<usize>],
-    run: Option<(usize, Vec<&str>)>,
-    to: usize,
-    swaps: &mut Vec<(Range<usize>, String)>,
-) {
-    let Some((from, new)) = run else { return };
-    let begin = |at: usize| lines.get(at).map_or(text.len(), |span| span.start);
-    let (start, end) = (begin(from), begin(to));
-    let at_end = end == text.len();
-    let open = at_end && !text.is_empty() && !text.ends_with('\n');
-    let mut body: String = new.iter().flat_map(|line| [*line, "\n"]).collect();
-    let mut range = start..end;
-    if open {
-        body.pop();
-        if new.is_empty() && start > 0 {
-            // The line before becomes the last, without an end as the old last one.
-            range.start -= 1;
-        } else if from >= lines.len() {
-            body.insert(0, '\n');
+/// The swaps as ranges of the text. The file's final newline, or its lack, stays.
+fn ranges(lines: &Lines, mut swaps: Vec<Swap>) -> Vec<(Range<usize>, String)> {
+    swaps.sort_by_key(|swap| swap.from);
+    let mut merged: Vec<Swap> = Vec::new();
+    for swap in swaps {
+        match merged.last_mut() {
+            Some(last) if last.to == swap.from => {
+                last.to = swap.to;
+                last.new.extend(swap.new);
+            }
+            _ => merged.push(swap),
         }
     }
-    swaps.push((range, body));
+    merged.iter().map(|swap| range(lines, swap)).collect()
+}
+
+fn range(lines: &Lines, swap: &Swap) -> (Range<usize>, String) {
+    let len = lines.text.len();
+    let mut body: String = swap.new.iter().flat_map(|line| [*line, "\n"]).collect();
+    let mut range = lines.start(swap.from)..lines.start(swap.to);
+    let open = len > 0 && !lines.text.ends_with('\n');
+    if !open || swap.to < lines.len() {
+        return (range, body);
+    }
+    if swap.from == lines.len() {
+        body.insert(0, '\n');
+    }
+    if body.pop().is_none() {
+        // The line before becomes the last, and loses its end as the old last one had none.
+        range.start = range.start.saturating_sub(1);
+    }
+    (range, body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A chunk from lines that begin with ` `, `-` and `+`; `@` gives an anchor, `#` a number, `$` the end.
+    fn chunk(text: &str) -> PatchChunk {
+        let mut chunk = PatchChunk { under: Vec::new(), line: None, lines: Vec::new(), at_end: false };
+        for line in text.split('|') {
+            let (first, rest) = line.split_at(1);
+            match first {
+                " " => chunk.lines.push(Line::Same(rest.into())),
+                "-" => chunk.lines.push(Line::Gone(rest.into())),
+                "+" => chunk.lines.push(Line::New(rest.into())),
+                "@" => chunk.under.push(rest.into()),
+                "#" => chunk.line = rest.parse().ok(),
+                _ => chunk.at_end = true,
+            }
+        }
+        chunk
+    }
+
+    fn patched(before: &str, chunks: &[&str], sight: Sight) -> Result<String, EditFailure> {
+        let chunks: Vec<PatchChunk> = chunks.iter().map(|text| chunk(text)).collect();
+        match apply(before.as_bytes(), &chunks, sight) {
+            Ok(bytes) => Ok(String::from_utf8(bytes).unwrap()),
+            Err(Refused::Edit(why)) => Err(why),
+            Err(Refused::Letter(letter)) => panic!("{letter:?}"),
+        }
+    }
+
+    #[test]
+    fn places_and_ends() {
+        let cases: &[(&str, &[&str], &str)] = &[
+            // An anchor, a number, the end say which of several is meant.
+            ("x\na\nx\n", &["@a|-x|+y"], "x\na\ny\n"),
+            ("x\na\nx\na\nx\n", &["#4|-x|+y"], "x\na\ny\na\nx\n"),
+            ("x\na\nx\n", &["-x|+y|$"], "x\na\ny\n"),
+            // The anchor given once more.
+            ("def f\n a\n", &["@def f| def f|- a|+ b"], "def f\n b\n"),
+            // Only new lines.
+            ("a\nb\n", &["@a|+n"], "a\nn\nb\n"),
+            ("a\nb\n", &["#1|+n"], "a\nn\nb\n"),
+            ("a\nb\n", &["+n"], "a\nb\nn\n"),
+            ("a\nb\n", &["+n", "-a|+A"], "A\nb\nn\n"),
+            ("", &["+n"], "n\n"),
+            // Blank lines before the next chunk.
+            ("a\nb\nc\n", &["-a|+A| ", "-c|+C| "], "A\nb\nC\n"),
+            // The final newline, or its lack, stays.
+            ("a\nb", &["-b|+B"], "a\nB"),
+            ("a\nb", &["-b"], "a"),
+            ("a\nb", &["-a|+A", "-b"], "A"),
+            ("a\nb", &["-a| b"], "b"),
+            ("a\nb", &["-a|-b"], ""),
+            ("a\nb", &[" b|+c|+d"], "a\nb\nc\nd"),
+            ("a\nb\n", &["-b"], "a\n"),
+            ("a\r\nb", &[" b|+c"], "a\r\nb\r\nc"),
+        ];
+        for (before, chunks, after) in cases {
+            assert_eq!(
+                patched(before, chunks, Sight::Current).as_deref(),
+                Ok(*after),
+                "{before:?} {chunks:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn refusals() {
+        let refused = |before, chunks: &[&str], sight| patched(before, chunks, sight).unwrap_err();
+        assert_eq!(
+            refused("a \nb\na \n", &["-a|+c"], Sight::Current),
+            EditFailure::Ambiguous { old: "a".into(), lines: vec![1, 3] }
+        );
+        assert_eq!(refused("x\nx\n", &["-x|+y"], Sight::Behind), EditFailure::Stale);
+        assert_eq!(refused("x\ny\n", &["#1|+n"], Sight::Behind), EditFailure::Stale);
+        assert_eq!(patched("x\ny\n", &["-x|+z"], Sight::Behind).as_deref(), Ok("z\ny\n"));
+        assert_eq!(
+            refused("row 4\nrow 5\nrow 6\n", &[" row 4| row 5|-row 06|+six"], Sight::Current),
+            EditFailure::NotFound { old: "row 06".into(), near: vec![3] }
+        );
+        assert_eq!(
+            refused("one\n", &["@def nope():|-one"], Sight::Current),
+            EditFailure::NotFound { old: "def nope():".into(), near: vec![] }
+        );
+    }
+
+    proptest! {
+        /// A patch made from two texts turns one into the other, whatever the final newlines are.
+        #[test]
+        fn a_patch_of_all_lines_makes_the_new_text(old in "[ab]{1,3}(\n[a-c]{0,2}){0,6}", new in "[ab]{1,3}(\n[a-c]{0,2}){0,6}", closed: bool) {
+            let end = if closed { "\n" } else { "" };
+            let old = old.trim_end_matches('\n').to_string() + end;
+            let new = new.trim_end_matches('\n').to_string() + end;
+            let mut lines: Vec<Line> = old.lines().map(|line| Line::Gone(line.into())).collect();
+            lines.extend(new.lines().map(|line| Line::New(line.into())));
+            let chunk = PatchChunk { under: Vec::new(), line: None, lines, at_end: false };
+            let made = apply(old.as_bytes(), &[chunk], Sight::Current).unwrap();
+            prop_assert_eq!(String::from_utf8(made).unwrap(), new);
+        }
+    }
 }

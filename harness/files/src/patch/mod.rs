@@ -2,6 +2,7 @@
 
 mod apply;
 mod parse;
+mod unwrap;
 
 pub(crate) use apply::apply;
 pub use parse::parse;
