@@ -2,11 +2,18 @@
 //!
 //! It knows records and files; it knows no turn and no face. The session's actor writes, openings read.
 
+mod blobs;
+mod book;
+mod disk;
+mod keep;
 mod line;
+mod list;
 mod load;
 mod pair;
 mod record;
 mod store;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use load::{Begun, Loaded};

@@ -2,17 +2,15 @@
 
 use dialect::Frame;
 use protocol::{
-    Action, CallId, Captured, Cause, Digest, Entry, FilePath, Item, ItemId, ItemKind, Outcome, SessionId,
-    Settings, Task, TurnEnd, TurnId, Usage,
+    Action, CallId, Cause, Digest, Entry, FilePath, Item, ItemId, SessionId, Settings, Task, TurnEnd, TurnId,
+    Usage,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::undo::UndoEdit;
 
-/// The version of the format.
+/// The version of the format. Lines of a later one are not gone on with.
 pub const VERSION: u32 = 1;
-/// What is kept of one output inside of an item; the conversation has its own copy.
-const OUTPUT_BYTES: usize = 32 * 1024;
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -93,37 +91,4 @@ impl Record {
     pub(crate) fn is_preface(&self) -> bool {
         matches!(self, Record::Head { .. } | Record::Settings(_))
     }
-
-    /// With outputs cut to what is kept for people.
-    pub(crate) fn capped(mut self) -> Self {
-        if let Record::Item(Item { kind: ItemKind::Act(act), .. }) = &mut self {
-            match &mut act.outcome {
-                Some(Outcome::Ran { output, .. }) => cap(output),
-                Some(
-                    Outcome::Read { body: protocol::ReadBody::Lines { text, .. }, .. }
-                    | Outcome::Fetched { text, .. },
-                ) => {
-                    let end = text.floor_char_boundary(OUTPUT_BYTES);
-                    text.truncate(end);
-                }
-                _ => {}
-            }
-        }
-        self
-    }
-}
-
-fn cap(output: &mut Captured) {
-    let half = OUTPUT_BYTES / 2;
-    let whole = output.head.len() + output.tail.len();
-    if whole <= OUTPUT_BYTES {
-        return;
-    }
-    if output.omitted == 0 {
-        output.tail = output.head.split_off(output.head.floor_char_boundary(half));
-    }
-    output.head.truncate(output.head.floor_char_boundary(half));
-    let from = output.tail.ceil_char_boundary(output.tail.len().saturating_sub(half));
-    output.tail.drain(..from);
-    output.omitted = output.bytes.saturating_sub((output.head.len() + output.tail.len()) as u64).max(1);
 }
