@@ -1,71 +1,130 @@
-//! What the chat knows: the board, the input, a picker, and lines that wait for the scrollback.
+//! What the chat knows: the board, the input, what waits, and what was asked of the engine.
+//!
+//! Events change it in `hear`, the person in `step`; both are pure and say what is to be done as [`Effect`]s.
+//! It knows no terminal and no clock: the time is passed in.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::{Duration, Instant};
 
 use protocol::{
-    Ask, Board, Down, Event, EventKind, FileDiff, Item, ItemKind, Level, SessionId, SlashCommand, Snapshot,
-    Stage, TurnEnd,
+    Ask, AskId, AskWhat, Board, Command, ConfigOption, Content, FileDiff, FilePath, Item, Open, Order,
+    Origin, SessionId, SlashCommand, Snapshot, Up, When,
 };
-use ratatui::style::Color;
-use ratatui::text::Line;
 
+use crate::answering::Answering;
 use crate::chat::Chat;
 use crate::composer::Composer;
-use crate::lines::{self, clean, colored, dim};
+use crate::picker::Picker;
+use crate::talk;
+use crate::transcript::Transcript;
 
-/// A list to pick from.
-pub(crate) enum Picker {
-    Option { id: String, choices: Vec<(String, String)>, at: usize },
-    Sessions { rows: Vec<(SessionId, String)>, at: usize },
+/// Letters typed this long ago or less still belong to a prompt, not to a question that came up meanwhile.
+const TYPING: Duration = Duration::from_millis(700);
+
+/// What is to be done outside.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Effect {
+    Send(Up),
+    Redraw,
+    Leave,
 }
 
-/// An answer of the engine that is waited for.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Wants {
-    Nothing,
-    Sessions(u64),
+/// What an answer of the engine is waited for.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Awaited {
+    Prompt(String),
+    Steer(String),
+    Sessions,
+    Opened,
+    /// Nothing but a refusal would be news.
+    Done,
+}
+
+/// How far leaving is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leaving {
+    No,
+    /// Ctrl-C was pressed once with nothing to stop.
+    Asked,
+}
+
+/// How far stopping the turn is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stopping {
+    No,
+    Asked,
 }
 
 pub(crate) struct State {
     pub(crate) session: SessionId,
     pub(crate) board: Board,
     pub(crate) composer: Composer,
+    pub(crate) answering: Option<Answering>,
     pub(crate) picker: Option<Picker>,
-    pub(crate) wants: Wants,
-    /// Ctrl-C was pressed once with nothing to stop.
-    pub(crate) leaving: bool,
-    cwd: String,
-    waiting: Vec<Line<'static>>,
-    diffs: Vec<FileDiff>,
+    /// Prompts that wait for the end of the turn.
+    pub(crate) queue: VecDeque<String>,
+    pub(crate) transcript: Transcript,
+    pub(crate) leaving: Leaving,
+    pub(crate) stopping: Stopping,
+    /// When the running turn began.
+    pub(crate) since: Option<Instant>,
+    /// When the last letter of a prompt was typed.
+    pub(crate) typed: Option<Instant>,
+    /// The tag of a prompt that was sent and has not begun.
+    pub(crate) sent: Option<u64>,
+    pub(crate) awaited: HashMap<u64, Awaited>,
+    /// Finished items of a session that is being opened.
+    pub(crate) arriving: Vec<Item>,
+    pub(crate) diffs: Vec<FileDiff>,
+    /// The ask that was put before the person last.
+    pub(crate) front: Option<AskId>,
+    pub(crate) answered: HashSet<AskId>,
+    pub(crate) cwd: FilePath,
+    tag: u64,
+    roots: Vec<FilePath>,
+    options: Vec<(String, String)>,
 }
 
 impl State {
     pub(crate) fn new(snapshot: Snapshot, chat: &Chat) -> Self {
         let session = snapshot.info.id.clone();
-        let mut board = Board::default();
-        board.sessions.insert(session.clone(), snapshot);
+        let board = Board { sessions: [(session.clone(), snapshot)].into() };
         Self {
             session,
             board,
             composer: Composer::default(),
+            answering: None,
             picker: None,
-            wants: Wants::Nothing,
-            leaving: false,
-            cwd: chat.cwd.0.clone(),
-            waiting: Vec::new(),
+            queue: VecDeque::new(),
+            transcript: Transcript::default(),
+            leaving: Leaving::No,
+            stopping: Stopping::No,
+            since: None,
+            typed: None,
+            sent: None,
+            awaited: HashMap::new(),
+            arriving: Vec::new(),
             diffs: Vec::new(),
+            front: None,
+            answered: HashSet::new(),
+            cwd: chat.cwd.clone(),
+            tag: talk::FIRST_TAG,
+            roots: chat.roots.clone(),
+            options: chat.options.clone(),
         }
     }
 
     pub(crate) fn greet(&mut self, version: &str) {
-        self.waiting.push(Line::styled(format!("Open Interpreter {version} in {}", self.cwd), lines::bold()));
-        self.waiting.push(Line::styled("/help shows the commands", dim()));
+        let model = self.snapshot().map(|at| at.info.settings.model.clone()).unwrap_or_default();
+        self.transcript.greet(version, &self.cwd.0, &model);
+        self.present();
     }
 
-    pub(crate) fn turn_to(&mut self, snapshot: Snapshot) {
-        self.session = snapshot.info.id.clone();
-        self.board = Board::default();
-        self.board.sessions.insert(self.session.clone(), snapshot);
-        self.diffs.clear();
-        self.note("another session");
+    /// How to come back, when there is something to come back to.
+    pub(crate) fn farewell(&mut self) {
+        if self.transcript.has_said() {
+            self.transcript.note(&format!("`interpreter resume {}` goes on with it", self.session));
+        }
     }
 
     pub(crate) fn snapshot(&self) -> Option<&Snapshot> {
@@ -76,154 +135,95 @@ impl State {
         self.snapshot().is_some_and(|at| at.info.running.is_some())
     }
 
+    /// Whether a further prompt has to wait.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.is_running() || self.sent.is_some()
+    }
+
+    /// The first question that the person has not answered.
     pub(crate) fn ask(&self) -> Option<&Ask> {
-        self.snapshot()?.asks.first()
+        self.snapshot()?.asks.iter().find(|ask| !self.answered.contains(&ask.id))
     }
 
-    pub(crate) fn commands(&self) -> Vec<SlashCommand> {
-        self.snapshot().map(|at| at.info.commands.clone()).unwrap_or_default()
+    /// The item that an ask is about.
+    pub(crate) fn about(&self, ask: &Ask) -> Option<&Item> {
+        let id = ask.item.as_ref()?;
+        self.snapshot()?.open_items.iter().find(|item| item.id == *id)
     }
 
-    /// Lines for the scrollback, once.
-    pub(crate) fn take_lines(&mut self) -> Vec<Line<'static>> {
-        std::mem::take(&mut self.waiting)
+    /// Whether keys answer the question in front, not the prompt that is being typed.
+    pub(crate) fn is_armed(&self, now: Instant) -> bool {
+        let typing = self.typed.is_some_and(|typed| now.saturating_duration_since(typed) < TYPING);
+        self.composer.is_empty() || !typing
     }
 
-    pub(crate) fn say(&mut self, text: &str) {
-        self.waiting.extend(text.lines().map(|line| Line::raw(clean(line))));
+    pub(crate) fn commands(&self) -> &[SlashCommand] {
+        self.snapshot().map(|at| at.info.commands.as_slice()).unwrap_or_default()
     }
 
-    pub(crate) fn note(&mut self, text: &str) {
-        self.waiting.push(Line::styled(format!("- {}", clean(text)), dim()));
+    pub(crate) fn option(&self, id: &str) -> Option<&ConfigOption> {
+        self.snapshot()?.info.options.iter().find(|option| option.id == id)
     }
 
-    pub(crate) fn hear(&mut self, down: Down) {
-        match down {
-            Down::Event(event) => self.event(&event),
-            Down::Past { session, items, .. } if session == self.session || self.snapshot().is_none() => {
-                items.iter().for_each(|item| self.finished(item));
-            }
-            Down::Past { items, .. } => items.iter().for_each(|item| self.finished(item)),
-            Down::Reply { reply: Err(refusal), .. } => {
-                let text = format!("- {}", clean(&refusal.to_string()));
-                self.waiting.push(Line::styled(text, colored(Color::Red)));
-            }
-            Down::Reply { tag, reply: Ok(protocol::Done::Sessions { page, .. }) }
-                if self.wants == Wants::Sessions(tag) =>
-            {
-                self.wants = Wants::Nothing;
-                let rows = page.into_iter().filter(|row| row.unreadable.is_none() && row.id != self.session);
-                let rows: Vec<_> = rows
-                    .map(|row| {
-                        let title = row.title.unwrap_or_else(|| "untitled".into());
-                        (row.id, format!("{}  {title}", protocol::time::rfc3339(row.updated_ms)))
-                    })
-                    .collect();
-                if rows.is_empty() {
-                    self.note("there is no earlier session of this folder");
-                } else {
-                    self.picker = Some(Picker::Sessions { rows, at: 0 });
-                }
-            }
-            Down::Reply { .. } | Down::Host { .. } | Down::HostCancelled { .. } => {}
+    /// The input that takes letters: the answer's when a question waits, else the prompt's.
+    pub(crate) fn input(&self) -> &Composer {
+        self.answering.as_ref().map_or(&self.composer, |answering| &answering.composer)
+    }
+
+    pub(crate) fn input_mut(&mut self) -> &mut Composer {
+        match &mut self.answering {
+            Some(answering) => &mut answering.composer,
+            None => &mut self.composer,
         }
     }
 
-    fn event(&mut self, event: &Event) {
-        self.board.apply(event);
-        if event.session != self.session {
+    pub(crate) fn send(&mut self, command: Command, awaited: Awaited) -> Effect {
+        self.tag += 1;
+        self.awaited.insert(self.tag, awaited);
+        Effect::Send(Up::Command { tag: self.tag, command })
+    }
+
+    pub(crate) fn order(&mut self, order: Order, awaited: Awaited) -> Effect {
+        let session = self.session.clone();
+        self.send(Command::Session { session, order }, awaited)
+    }
+
+    pub(crate) fn prompt(&mut self, text: String) -> Effect {
+        let input = vec![Content::Text(text.clone())];
+        let order = Order::Prompt { input, when: When::Queue, schema: None };
+        let effect = self.order(order, Awaited::Prompt(text));
+        self.sent = Some(self.tag);
+        effect
+    }
+
+    /// Another session; the options of the start belong to the first one and to new ones.
+    pub(crate) fn open(&mut self, from: Origin) -> Effect {
+        let options = match &from {
+            Origin::New => self.options.clone(),
+            Origin::Resume(_) => Vec::new(),
+        };
+        let open = Open { options, roots: self.roots.clone(), ..talk::opening(from, &self.cwd) };
+        self.arriving.clear();
+        self.send(Command::Open(Box::new(open)), Awaited::Opened)
+    }
+
+    /// Puts the first open question before the person, once.
+    pub(crate) fn present(&mut self) {
+        let Some(ask) = self.ask().cloned() else {
+            (self.front, self.answering) = (None, None);
+            return;
+        };
+        if self.front.as_ref() == Some(&ask.id) {
             return;
         }
-        match &event.kind {
-            EventKind::ItemFinished(item) => self.finished(item),
-            EventKind::Noticed(notice) => {
-                let color = if notice.level == Level::Info { Color::Blue } else { Color::Yellow };
-                let text = format!("! {}: {}", clean(&notice.title), clean(&notice.text));
-                self.waiting.push(Line::styled(text, colored(color)));
+        self.front = Some(ask.id.clone());
+        self.answering = None;
+        match &ask.what {
+            AskWhat::Questions(questions) => self.answering = Some(Answering::new(&ask, questions)),
+            AskWhat::Act => {
+                let about = self.about(&ask).cloned();
+                self.transcript.ask(about.as_ref(), &self.cwd.0);
             }
-            EventKind::TurnEnded { end, .. } => self.ended(end),
-            EventKind::TaskChanged(task) => {
-                let end =
-                    task.end.as_ref().and_then(protocol::RunEnd::words).unwrap_or_else(|| "ended".into());
-                self.note(&format!("background command {}: {end}", task.id));
-            }
-            EventKind::SessionOpened(_)
-            | EventKind::SessionChanged(_)
-            | EventKind::SessionClosed
-            | EventKind::TurnStarted { .. }
-            | EventKind::ItemStarted(_)
-            | EventKind::ItemChanged { .. }
-            | EventKind::Asked(_)
-            | EventKind::AskClosed { .. }
-            | EventKind::TaskOutput { .. }
-            | EventKind::UsageChanged(_) => {}
         }
-    }
-
-    fn finished(&mut self, item: &Item) {
-        match &item.kind {
-            ItemKind::User { content, .. } => {
-                for part in content {
-                    if let protocol::Content::Text(text) = part {
-                        self.composer.remember(text);
-                    }
-                }
-            }
-            ItemKind::Act(act) if item.stage == Stage::Done || !act.files.is_empty() => {
-                self.diffs.extend(act.files.iter().cloned());
-            }
-            // A message whose stream broke is said again.
-            ItemKind::Message(_) if item.stage == Stage::Failed => return,
-            ItemKind::Message(_)
-            | ItemKind::Thought(_)
-            | ItemKind::Act(_)
-            | ItemKind::Plan(_)
-            | ItemKind::Compaction { .. } => {}
-        }
-        self.waiting.extend(lines::item(item));
-    }
-
-    fn ended(&mut self, end: &TurnEnd) {
-        let (text, color) = match end {
-            TurnEnd::Done => return,
-            TurnEnd::Cancelled => ("stopped".to_string(), Color::Yellow),
-            TurnEnd::Refused(why) => (format!("the model refused: {why}"), Color::Red),
-            TurnEnd::Limit(_) => {
-                ("the turn reached its limit; send another prompt to go on".into(), Color::Yellow)
-            }
-            TurnEnd::Failed(failure) => (format!("failed: {failure}"), Color::Red),
-        };
-        self.waiting.push(Line::styled(format!("! {}", clean(&text)), colored(color)));
-    }
-
-    pub(crate) fn show_diffs(&mut self) {
-        if self.diffs.is_empty() {
-            return self.note("nothing was changed in this session");
-        }
-        for file in self.diffs.clone() {
-            self.say(&file.unified());
-        }
-    }
-
-    pub(crate) fn open_options(&mut self, id: &str) {
-        let options = self.snapshot().map(|at| at.info.options.clone()).unwrap_or_default();
-        let Some(option) = options.into_iter().find(|option| option.id == id) else {
-            return self.note("there is nothing to choose");
-        };
-        let at = option.choices.iter().position(|choice| choice.value == option.value).unwrap_or(0);
-        let choices = option.choices.into_iter().map(|choice| {
-            let about = choice.about.map(|about| format!(" - {about}")).unwrap_or_default();
-            (choice.value, format!("{}{about}", choice.name))
-        });
-        self.picker = Some(Picker::Option { id: option.id, choices: choices.collect(), at });
-    }
-
-    pub(crate) fn move_picker(&mut self, by: i32) {
-        let (at, count) = match &mut self.picker {
-            Some(Picker::Option { choices, at, .. }) => (at, choices.len()),
-            Some(Picker::Sessions { rows, at }) => (at, rows.len()),
-            None => return,
-        };
-        *at = at.saturating_add_signed(by as isize).min(count.saturating_sub(1));
     }
 }

@@ -1,27 +1,18 @@
-//! The terminal itself: raw mode on and off, keys in, frames out. Whatever happens, it is left as it was.
+//! The terminal itself: raw mode on and off, keys in, bytes out. Whatever happens, it is left as it was.
 
 use std::io::{Stdout, Write, stdout};
-use std::sync::Once;
-use std::time::Duration;
 
 use crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste, Event, KeyEvent, KeyEventKind};
 use crossterm::{execute, terminal};
-use ratatui::backend::CrosstermBackend;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::text::Line;
-use ratatui::widgets::{Paragraph, Widget};
-use ratatui::{Terminal, TerminalOptions, Viewport};
 use tokio::sync::mpsc;
 
-use crate::chat::Keys;
-use crate::view;
+use crate::canvas::{Canvas, Colours, Reflow};
+use crate::panic::PanicGuard;
+use crate::row::Row;
+use crate::view::Frame;
 
-/// Rows at the bottom that are ours.
-const ROWS: u16 = 14;
-
-/// How long the keyboard is waited for at a time.
-const PATIENCE: Duration = Duration::from_millis(25);
+/// Keys that wait for the chat; a paste is one of them.
+const KEYS: usize = 256;
 
 /// What comes from the keyboard.
 pub(crate) enum Key {
@@ -30,72 +21,110 @@ pub(crate) enum Key {
     Resized,
 }
 
+/// What the terminal can do, by its environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Lines in, lines out.
+    Dumb,
+    Screen(Colours),
+}
+
+impl Kind {
+    /// Of the terminal at hand.
+    pub(crate) fn here() -> Self {
+        let of = |name: &str| std::env::var(name).ok();
+        match of("TERM").as_deref() {
+            #[cfg(unix)]
+            None | Some("") => Kind::Dumb,
+            Some("dumb") => Kind::Dumb,
+            // An empty value is none: https://no-color.org
+            _ if of("NO_COLOR").is_some_and(|value| !value.is_empty()) => Kind::Screen(Colours::Off),
+            _ => Kind::Screen(Colours::On),
+        }
+    }
+}
+
+/// The terminal while it is ours. Dropped, it is as it was.
 pub(crate) struct Screen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    canvas: Canvas,
+    out: Stdout,
+    panics: PanicGuard,
 }
 
 impl Screen {
-    pub(crate) fn start() -> Result<Self, String> {
-        static HOOK: Once = Once::new();
-        HOOK.call_once(|| {
-            let earlier = std::panic::take_hook();
-            std::panic::set_hook(Box::new(move |info| {
-                restore();
-                earlier(info);
-            }));
-        });
+    pub(crate) fn start(colours: Colours) -> Result<Self, String> {
+        let (columns, rows) = size()?;
+        let panics = PanicGuard::new(restore);
         terminal::enable_raw_mode().map_err(fail)?;
+        let canvas = Canvas::new(columns, rows, colours, reflow());
+        let screen = Self { canvas, out: stdout(), panics };
         // A terminal without it pastes letter by letter.
         let _ = execute!(stdout(), EnableBracketedPaste);
-        make().map(|terminal| Self { terminal }).inspect_err(|_| restore())
+        Ok(screen)
     }
 
-    /// Lines into the scrollback.
-    pub(crate) fn print(&mut self, lines: &[Line<'static>]) -> Result<(), String> {
-        let width = self.terminal.size().map_err(fail)?.width;
-        for part in view::wrap(lines.to_vec(), width).chunks(200) {
-            let height = u16::try_from(part.len()).unwrap_or(u16::MAX);
-            let part = part.to_vec();
-            self.terminal
-                .insert_before(height, |buffer| Paragraph::new(part).render(buffer.area, buffer))
-                .map_err(fail)?;
+    pub(crate) fn columns(&self) -> u16 {
+        self.canvas.columns()
+    }
+
+    /// Rows that a frame may have.
+    pub(crate) fn room(&self) -> usize {
+        self.canvas.room()
+    }
+
+    pub(crate) fn paint(&mut self, finished: Vec<Row>, frame: &Frame) -> Result<(), String> {
+        let bytes = self.canvas.paint(finished, frame);
+        self.write(&bytes).map_err(fail)
+    }
+
+    /// The screen anew, at the size it has now.
+    pub(crate) fn redraw(&mut self) -> Result<(), String> {
+        let (columns, rows) = size()?;
+        let bytes = self.canvas.resized(columns, rows);
+        self.write(&bytes).map_err(fail)
+    }
+
+    /// Messages of panics on other threads.
+    pub(crate) fn panics(&mut self) -> Vec<String> {
+        self.panics.messages()
+    }
+
+    fn write(&mut self, bytes: &str) -> std::io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// One frame; `paint` gives where the cursor stands.
-    pub(crate) fn draw(&mut self, paint: impl FnOnce(Rect, &mut Buffer) -> (u16, u16)) -> Result<(), String> {
-        let drawn = self.terminal.draw(|frame| {
-            let area = frame.area();
-            let at = paint(area, frame.buffer_mut());
-            frame.set_cursor_position(at);
-        });
-        drawn.map(|_| ()).map_err(fail)
-    }
-
-    pub(crate) fn resized(&mut self) -> Result<(), String> {
-        self.terminal.autoresize().map_err(fail)
-    }
-
-    /// Leaves our rows empty and the cursor below what was printed.
-    pub(crate) fn end(mut self) {
-        // A terminal that is gone needs no care.
-        let _ = self.terminal.clear();
-        restore();
+        self.out.write_all(bytes.as_bytes())?;
+        self.out.flush()
     }
 }
 
-fn make() -> Result<Terminal<CrosstermBackend<Stdout>>, String> {
-    let (_, rows) = terminal::size().map_err(fail)?;
-    // Two rows stay above: terminals ignore a scrolling region of one.
-    let viewport = Viewport::Inline(ROWS.min(rows.saturating_sub(2)).max(2));
-    Terminal::with_options(CrosstermBackend::new(stdout()), TerminalOptions { viewport }).map_err(fail)
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // After a panic the terminal was given back before its message was written.
+        if !std::thread::panicking() {
+            let bytes = self.canvas.end();
+            // A terminal that is gone needs no care.
+            let _ = self.write(&bytes);
+            restore();
+        }
+    }
+}
+
+/// Columns and rows; a terminal that does not know has the usual ones.
+fn size() -> Result<(u16, u16), String> {
+    match terminal::size().map_err(fail)? {
+        (0, _) | (_, 0) => Ok((80, 24)),
+        known => Ok(known),
+    }
 }
 
 fn restore() {
     // Each of these may fail on a terminal that is gone.
     let _ = execute!(stdout(), DisableBracketedPaste, crossterm::cursor::Show);
     let _ = terminal::disable_raw_mode();
+    if std::thread::panicking() {
+        let _ = stdout().write_all(b"\r\n");
+    }
     let _ = stdout().flush();
 }
 
@@ -103,59 +132,41 @@ fn fail(error: std::io::Error) -> String {
     format!("the terminal: {error}")
 }
 
+/// Terminals that are known to break lines anew when they get narrower.
+fn reflow() -> Reflow {
+    const MARKS: &[&str] = &[
+        "TMUX",
+        "VTE_VERSION",
+        "KITTY_WINDOW_ID",
+        "WT_SESSION",
+        "ALACRITTY_WINDOW_ID",
+        "WEZTERM_PANE",
+        "GHOSTTY_RESOURCES_DIR",
+        "ITERM_SESSION_ID",
+        "KONSOLE_VERSION",
+    ];
+    match MARKS.iter().any(|mark| std::env::var_os(mark).is_some()) {
+        true => Reflow::Known,
+        false => Reflow::Unknown,
+    }
+}
+
 /// Keys, read by a thread of their own, since a read of a terminal cannot be called back.
-pub(crate) fn keys() -> Keys {
-    let (told, keys) = mpsc::unbounded_channel();
+pub(crate) fn keys() -> mpsc::Receiver<Key> {
+    let (told, keys) = mpsc::channel(KEYS);
     std::thread::spawn(move || {
-        while !told.is_closed() {
-            // Short waits, since questions about the cursor share the terminal's input.
-            match event::poll(PATIENCE) {
-                Ok(true) => {}
-                Ok(false) => continue,
-                Err(_) => break,
-            }
-            let Ok(event) = event::read() else { break };
+        // An error is the end of the terminal.
+        while let Ok(event) = event::read() {
             let key = match event {
                 Event::Key(key) if key.kind != KeyEventKind::Release => Key::Pressed(key),
                 Event::Paste(text) => Key::Pasted(text),
                 Event::Resize(..) => Key::Resized,
-                _ => continue,
+                Event::Key(_) | Event::Mouse(_) | Event::FocusGained | Event::FocusLost => continue,
             };
-            if told.send(key).is_err() {
+            if told.blocking_send(key).is_err() {
                 break;
             }
         }
     });
     keys
-}
-
-/// Signals that end the program.
-#[cfg(unix)]
-pub(crate) fn signals() -> Vec<tokio::signal::unix::Signal> {
-    use tokio::signal::unix::{SignalKind, signal};
-    [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()]
-        .into_iter()
-        .flat_map(signal)
-        .collect()
-}
-
-#[cfg(unix)]
-pub(crate) async fn stopped(signals: &mut [tokio::signal::unix::Signal]) {
-    std::future::poll_fn(|cx| {
-        for signal in signals.iter_mut() {
-            if signal.poll_recv(cx).is_ready() {
-                return std::task::Poll::Ready(());
-            }
-        }
-        std::task::Poll::Pending
-    })
-    .await;
-}
-
-#[cfg(not(unix))]
-pub(crate) fn signals() {}
-
-#[cfg(not(unix))]
-pub(crate) async fn stopped(_: &mut ()) {
-    std::future::pending().await
 }
