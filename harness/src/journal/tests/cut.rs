@@ -112,6 +112,27 @@ async fn a_call_whose_id_came_before_is_open_all_the_same() {
 }
 
 #[tokio::test]
+async fn a_call_with_its_result_is_not_open_even_if_its_item_is_lost() {
+    let home = Home::new();
+    let id = home.session("s", [script(), vec![result(11, "c3", "late")]].concat()).await;
+    assert!(home.load(&id).await.open_calls.is_empty());
+}
+
+#[tokio::test]
+async fn a_long_torn_line_does_not_stay_behind_short_ones() {
+    let home = Home::new();
+    let id = home.session("s", script()).await;
+    let mut text = std::fs::read_to_string(home.file()).unwrap();
+    text += &"x".repeat(10_000);
+    std::fs::write(home.file(), text).unwrap();
+    let (journal, loaded) = home.store.open(&id).await.unwrap();
+    assert_eq!(loaded.torn, 10_000);
+    append(&journal, vec![message(90, 9, "on")]).await;
+    journal.close().await;
+    assert_eq!(lines(&home.file()).len(), script().len() + 2);
+}
+
+#[tokio::test]
 async fn a_lost_first_line_leaves_the_rest() {
     let home = Home::new();
     let id = home.session("s", script()).await;
