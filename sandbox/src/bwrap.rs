@@ -1,61 +1,96 @@
-//! The outer wall: bubblewrap's arguments for a policy.
+//! The outer wall: bubblewrap's arguments for a policy. Later mounts lie over earlier ones, so the order is
+//! what decides.
 
 use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use protocol::{Network, Sandbox};
 
+use crate::mounts::Places;
 use crate::policy::Policy;
 
+/// What the arguments are made of.
+pub(crate) struct Outer<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) places: &'a Places,
+    /// One empty file for each hidden one.
+    pub(crate) empty: &'a [OwnedFd],
+    pub(crate) cwd: &'a Path,
+    pub(crate) helper: &'a Path,
+}
+
+/// The keeper is the first process and ends the namespace with the line to us, so no `--die-with-parent`: that
+/// would end it with the thread that started it.
+const SPACES: &[&str] = &[
+    "--unshare-user",
+    "--unshare-pid",
+    "--unshare-ipc",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+    "--disable-userns",
+    "--as-pid-1",
+    "--new-session",
+    "--cap-drop",
+    "ALL",
+];
+
+/// Below `/run` and needed to run anything, where they exist.
+const SYSTEM: &[&str] = &["/run/current-system", "/run/opengl-driver"];
+
 /// All arguments in front of the command.
-pub(crate) fn arguments(policy: &Policy, cwd: &Path, helper: &Path) -> Vec<OsString> {
+pub(crate) fn arguments(outer: &Outer) -> Vec<OsString> {
+    let (policy, places) = (outer.policy, outer.places);
     let mut args = Args::default();
-    args.flags(&[
-        "--unshare-user",
-        "--unshare-pid",
-        "--unshare-ipc",
-        "--unshare-uts",
-        "--unshare-cgroup-try",
-        "--disable-userns",
-        "--die-with-parent",
-        "--new-session",
-        "--cap-drop",
-        "ALL",
-    ]);
+    args.flags(SPACES);
     if policy.network == Network::Off {
         args.flags(&["--unshare-net"]);
     }
-    args.bind("--ro-bind", Path::new("/"));
+    let bind = if policy.sandbox == Sandbox::WorkspaceWrite { "--bind" } else { "--ro-bind" };
+    let whole = places.roots.iter().any(|root| root == Path::new("/"));
+    args.bind(if whole { bind } else { "--ro-bind" }, Path::new("/"));
     args.pair("--dev", Path::new("/dev"));
     args.pair("--proc", Path::new("/proc"));
-    if is_root() {
-        args.bind("--ro-bind", Path::new("/proc/sys"));
+    // There root's number is what the kernel asks for, not its capabilities.
+    args.bind("--ro-bind", Path::new("/proc/sys"));
+    for folder in &places.covered {
+        args.pair("--tmpfs", folder);
     }
-    for folder in ["/tmp", "/run"] {
-        if Path::new(folder).is_dir() {
-            args.pair("--tmpfs", Path::new(folder));
-        }
+    for folder in SYSTEM.iter().map(Path::new).filter(|folder| folder.exists()) {
+        args.bind("--ro-bind", folder);
     }
     if policy.network == Network::On {
-        resolver(&mut args);
+        resolver(&mut args, places);
     }
-    for root in &policy.roots {
-        let Ok(root) = root.canonicalize() else { continue };
-        args.bind(if policy.sandbox == Sandbox::WorkspaceWrite { "--bind" } else { "--ro-bind" }, &root);
+    for root in places.roots.iter().filter(|root| *root != Path::new("/")) {
+        args.bind(bind, root);
     }
-    if policy.sandbox == Sandbox::WorkspaceWrite {
-        for guard in policy.guarded.iter().filter_map(|guard| guard.canonicalize().ok()) {
-            args.bind("--ro-bind", &guard);
-        }
+    for pin in &places.pinned {
+        args.bind("--bind", pin);
     }
-    for hidden in policy.hidden.iter().filter_map(|hidden| hidden.canonicalize().ok()) {
-        args.hide(&hidden);
+    for guard in &places.guarded {
+        args.bind("--ro-bind", guard);
     }
-    // The helper may lie in a folder that is covered.
-    args.bind("--ro-bind", helper);
-    args.pair("--chdir", cwd);
+    hide(&mut args, outer);
+    args.pair("--chdir", outer.cwd);
     args.list.push("--".into());
     args.list
+}
+
+/// Folders are empty, files too, and neither can be written.
+fn hide(args: &mut Args, outer: &Outer) {
+    let folders: Vec<&PathBuf> = outer.places.hidden.iter().filter(|path| path.is_dir()).collect();
+    for folder in &folders {
+        args.pair("--tmpfs", folder);
+    }
+    for (file, empty) in outer.places.hidden_files().zip(outer.empty) {
+        args.two("--ro-bind-data", OsStr::new(&empty.as_raw_fd().to_string()), file);
+    }
+    // The helper may lie in a folder that is covered.
+    args.bind("--ro-bind", outer.helper);
+    for folder in &folders {
+        args.pair("--remount-ro", folder);
+    }
 }
 
 #[derive(Default)]
@@ -72,30 +107,19 @@ impl Args {
         self.list.extend([OsStr::new(flag), path.as_os_str()].map(OsString::from));
     }
 
-    fn bind(&mut self, flag: &str, path: &Path) {
-        self.list.extend([OsStr::new(flag), path.as_os_str(), path.as_os_str()].map(OsString::from));
+    fn two(&mut self, flag: &str, from: &OsStr, to: &Path) {
+        self.list.extend([OsStr::new(flag), from, to.as_os_str()].map(OsString::from));
     }
 
-    fn hide(&mut self, path: &Path) {
-        if path.is_dir() {
-            self.pair("--tmpfs", path);
-        } else {
-            self.list.extend(
-                [OsStr::new("--ro-bind"), OsStr::new("/dev/null"), path.as_os_str()].map(OsString::from),
-            );
-        }
+    fn bind(&mut self, flag: &str, path: &Path) {
+        self.two(flag, path.as_os_str(), path);
     }
 }
 
 /// Names are resolved by a file that often lies in `/run`, which is covered.
-fn resolver(args: &mut Args) {
-    let target: Option<PathBuf> = Path::new("/etc/resolv.conf").canonicalize().ok();
-    if let Some(target) = target.filter(|target| target.starts_with("/run")) {
+fn resolver(args: &mut Args, places: &Places) {
+    let target = Path::new("/etc/resolv.conf").canonicalize().ok();
+    if let Some(target) = target.filter(|target| !places.visible(target)) {
         args.bind("--ro-bind", &target);
     }
-}
-
-pub(crate) fn is_root() -> bool {
-    // SAFETY: geteuid has no preconditions and cannot fail.
-    unsafe { libc::geteuid() == 0 }
 }

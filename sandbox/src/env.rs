@@ -1,65 +1,35 @@
 //! The environment of commands: the usual variables, never a secret.
 
 /// Names that are passed on.
+#[rustfmt::skip]
 const ALLOWED: &[&str] = &[
-    "PATH",
-    "HOME",
-    "LANG",
-    "LANGUAGE",
-    "TZ",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "TMPDIR",
-    "TEMP",
-    "TMP",
-    "EDITOR",
-    "CARGO_HOME",
-    "RUSTUP_HOME",
-    "RUSTUP_TOOLCHAIN",
-    "CARGO_TARGET_DIR",
-    "RUSTFLAGS",
-    "RUST_BACKTRACE",
-    "GOPATH",
-    "GOROOT",
-    "GOCACHE",
-    "GOFLAGS",
-    "GOPROXY",
-    "JAVA_HOME",
-    "MAVEN_OPTS",
-    "GRADLE_USER_HOME",
-    "NVM_DIR",
-    "NODE_PATH",
-    "NODE_OPTIONS",
-    "PNPM_HOME",
-    "PYENV_ROOT",
-    "VIRTUAL_ENV",
-    "CONDA_PREFIX",
-    "PYTHONPATH",
-    "GEM_HOME",
-    "RBENV_ROOT",
-    "DOTNET_ROOT",
-    "ANDROID_HOME",
-    "CC",
-    "CXX",
-    "CFLAGS",
-    "CXXFLAGS",
-    "LDFLAGS",
-    "PKG_CONFIG_PATH",
-    "LD_LIBRARY_PATH",
-    "CI",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "XDG_CONFIG_HOME",
-    "XDG_CACHE_HOME",
-    "XDG_DATA_HOME",
-    "SYSTEMROOT",
-    "PATHEXT",
-    "COMSPEC",
-    "WINDIR",
-    "USERPROFILE",
-    "APPDATA",
-    "LOCALAPPDATA",
+    // the person and the system
+    "PATH", "HOME", "LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR", "TEMP", "TMP", "EDITOR", "CI",
+    "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_DATA_DIRS", "XDG_CONFIG_DIRS",
+    "NIX_PATH", "NIX_PROFILES", "HOMEBREW_PREFIX", "ASDF_DIR", "ASDF_DATA_DIR", "MISE_DATA_DIR", "MISE_CONFIG_DIR",
+    // certificates of one's own network
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "NIX_SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT", "CARGO_HTTP_CAINFO",
+    // Rust
+    "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "CARGO_TARGET_DIR", "CARGO_BUILD_JOBS", "RUSTFLAGS",
+    "RUST_BACKTRACE", "RUSTC_WRAPPER", "SCCACHE_DIR",
+    // Go
+    "GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "GOENV", "GOTOOLCHAIN", "GOFLAGS", "GOPROXY",
+    // Java and its kin
+    "JAVA_HOME", "JAVA_TOOL_OPTIONS", "MAVEN_OPTS", "M2_HOME", "GRADLE_USER_HOME", "GRADLE_OPTS", "SDKMAN_DIR",
+    "ANDROID_HOME", "ANDROID_SDK_ROOT", "ANDROID_NDK_HOME", "DOTNET_ROOT",
+    // JavaScript
+    "NVM_DIR", "NODE_PATH", "NODE_OPTIONS", "NODE_ENV", "PNPM_HOME", "VOLTA_HOME", "FNM_DIR", "BUN_INSTALL",
+    "DENO_DIR", "DENO_INSTALL",
+    // Python and Ruby
+    "PYENV_ROOT", "PYENV_VERSION", "VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV", "PYTHONPATH",
+    "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "UV_CACHE_DIR", "POETRY_HOME", "GEM_HOME", "GEM_PATH",
+    "RBENV_ROOT", "RBENV_VERSION", "BUNDLE_PATH",
+    // C
+    "CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "MAKEFLAGS", "PKG_CONFIG_PATH", "CMAKE_PREFIX_PATH",
+    "CPATH", "LIBRARY_PATH", "LD_LIBRARY_PATH", "CCACHE_DIR",
+    // Windows
+    "SYSTEMROOT", "PATHEXT", "COMSPEC", "WINDIR", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMFILES",
 ];
 
 /// Parts of names that mean a secret, wherever they come from.
@@ -73,7 +43,8 @@ const FIXED: &[(&str, &str)] = &[
     ("GIT_PAGER", "cat"),
     ("GH_PAGER", "cat"),
     ("GIT_TERMINAL_PROMPT", "0"),
-    ("GIT_EDITOR", "false"),
+    // A message that git made is taken as it is; a list of steps must be given otherwise.
+    ("GIT_EDITOR", "true"),
     ("GIT_SEQUENCE_EDITOR", "false"),
     ("DEBIAN_FRONTEND", "noninteractive"),
     ("AI_AGENT", "open-interpreter"),

@@ -1,4 +1,7 @@
-//! Paths that need care: what can run commands later, and what holds keys.
+//! Paths inside of a project that can run commands later: hooks, configuration, settings of agents and editors.
+//!
+//! Only what exists is told, so that nothing has to be made to be held; what a command adds is found after it,
+//! by [`new_guarded`].
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -8,37 +11,10 @@ const FOLDERS: usize = 5_000;
 const DEPTH: usize = 6;
 
 /// In a repository: what makes git run something.
-const GIT: &[&str] = &["hooks", "config", "config.worktree", "info/attributes"];
+const GIT: &[&str] = &["hooks", "config", "config.worktree", "info/attributes", "commondir", "gitdir"];
 /// In a root: settings of agents and editors, which can run something too.
 const SETTINGS: &[&str] =
     &[".openinterpreter", ".agents", ".codex", ".claude", ".vscode", ".idea", ".mcp.json"];
-
-/// In a home: keys and credentials.
-const SECRETS: &[&str] = &[
-    ".ssh",
-    ".aws",
-    ".gnupg",
-    ".netrc",
-    ".kube",
-    ".azure",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/hub",
-    ".docker/config.json",
-    ".npmrc",
-    ".pypirc",
-    ".cargo/credentials.toml",
-    ".cargo/credentials",
-    ".git-credentials",
-    ".config/git/credentials",
-    ".password-store",
-    ".local/share/keyrings",
-    ".codex/auth.json",
-    ".openinterpreter/auth.json",
-    ".terraform.d/credentials.tfrc.json",
-    ".gem/credentials",
-    ".composer/auth.json",
-];
 
 /// What stands below a root and only a person may change; each of them exists.
 pub fn guarded_in(root: &Path) -> Vec<PathBuf> {
@@ -107,11 +83,6 @@ fn subfolders(folder: &Path) -> Vec<PathBuf> {
 /// Guarded places that were not there before.
 pub fn new_guarded(root: &Path, before: &[PathBuf]) -> Vec<PathBuf> {
     guarded_in(root).into_iter().filter(|path| !before.contains(path)).collect()
-}
-
-/// What exists of the places that hold keys.
-pub fn secrets_in(home: &Path) -> Vec<PathBuf> {
-    SECRETS.iter().map(|name| home.join(name)).filter(|path| exists(path)).collect()
 }
 
 #[cfg(test)]

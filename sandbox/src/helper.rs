@@ -1,103 +1,95 @@
 //! `interpreter sandbox-exec JSON -- COMMAND...`: puts up the inner walls, then becomes the command.
 //!
-//! One process, no threads, no configuration: it runs before everything else of the binary.
+//! One thread, no runtime, no configuration: it runs before everything else of the binary. What it is told
+//! comes from `inside`, by [`Inner`].
 
 use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use serde::{Deserialize, Serialize};
-
+use crate::inner::{Inner, Stay, Walls};
 use crate::landlocked::{self, Fence};
-use crate::syscalls::{self, Around};
-
-/// What the outer half tells the inner one.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Inner {
-    pub(crate) landlock: u8,
-    pub(crate) write: Vec<PathBuf>,
-    /// Whether bubblewrap is around.
-    pub(crate) bubblewrap: bool,
-    pub(crate) network: bool,
-}
+use crate::syscalls::{Around, Filters};
+use crate::{keeper, privileges};
 
 /// The body of the hidden subcommand; `args` are those behind its name.
+///
+/// Ends with 125 when a wall cannot be put up, with 127 or 126 when the program is not there or cannot be
+/// run, as shells do.
 pub fn helper(args: impl Iterator<Item = OsString>) -> ExitCode {
     let mut args = args;
-    let failed = match inner(args.next()) {
-        Err(why) => why,
-        Ok(inner) => {
-            let mut rest = args.skip_while(|arg| arg == "--");
-            match (rest.next(), put_up(&inner)) {
-                (Some(program), Ok(())) => {
-                    let error = Command::new(&program).args(rest).exec();
-                    format!("{}: {error}", program.to_string_lossy())
-                }
-                (None, _) => "no command".into(),
-                (_, Err(why)) => why,
-            }
-        }
+    let inner = match inner(args.next()) {
+        Ok(inner) => inner,
+        Err(why) => return refuse(&why),
     };
-    // Without a standard error there is nobody to tell.
-    let _ = writeln!(std::io::stderr(), "sandbox: {failed}");
-    ExitCode::from(crate::REFUSED)
+    let argv: Vec<OsString> = args.skip_while(|arg| arg == "--").collect();
+    let Some((program, rest)) = argv.split_first() else { return refuse("there is no command") };
+    privileges::close_files();
+    let ready = match Ready::of(&inner) {
+        Ok(ready) => ready,
+        Err(why) => return refuse(&why),
+    };
+    match inner.stay {
+        Stay::Leave => become_command(ready, &inner, program, rest),
+        Stay::Keep => keeper::keep(&inner, || become_command(ready, &inner, program, rest)),
+    }
 }
 
 fn inner(policy: Option<OsString>) -> Result<Inner, String> {
-    let text = policy.ok_or("no policy")?;
+    let text = policy.ok_or("there is no policy; this subcommand is for our own use")?;
     serde_json::from_str(&text.to_string_lossy()).map_err(|error| format!("the policy: {error}"))
 }
 
-fn put_up(inner: &Inner) -> Result<(), String> {
-    close_files();
-    no_new_privileges()?;
-    drop_capabilities()?;
-    landlocked::put_up(&Fence {
-        version: inner.landlock,
-        write: &inner.write,
-        no_tcp: !inner.bubblewrap && !inner.network,
-    })?;
-    syscalls::put_up(match inner.bubblewrap {
-        true => Around::Bubblewrap { own_net: !inner.network },
-        false => Around::Nothing { network: inner.network },
-    })
+pub(crate) fn refuse(why: &str) -> ExitCode {
+    say(why);
+    ExitCode::from(crate::REFUSED)
 }
 
-/// Nothing that was open passes into the command.
-pub(crate) fn close_files() {
-    // SAFETY: it only marks descriptors of this process; no memory is involved.
-    unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+fn say(why: &str) {
+    // Without a standard error there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "sandbox: {why}");
 }
 
-fn no_new_privileges() -> Result<(), String> {
-    // SAFETY: this option takes four plain numbers.
-    match unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } {
-        0 => Ok(()),
-        _ => Err(format!("no_new_privs: {}", std::io::Error::last_os_error())),
+/// Returns only when it failed.
+fn become_command(ready: Option<Ready>, inner: &Inner, program: &OsString, args: &[OsString]) -> ExitCode {
+    if let Some(Err(why)) = ready.map(Ready::put_up) {
+        return refuse(&why);
     }
+    let env = inner.env.iter().map(|(name, value)| (name, value));
+    let error = Command::new(program).args(args).envs(env).exec();
+    say(&format!("{}: {error}", program.to_string_lossy()));
+    ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 })
 }
 
-/// None now, and none to be had by an exec.
-fn drop_capabilities() -> Result<(), String> {
-    for capability in 0..64 {
-        // SAFETY: plain numbers; capabilities this kernel lacks, or that are gone already, are an error to ignore.
-        unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
+/// The inner walls, made before there is a second process, so that putting them up is little work.
+struct Ready {
+    landlock: landlocked::Rules,
+    seccomp: Filters,
+}
+
+impl Ready {
+    /// None for full access.
+    fn of(inner: &Inner) -> Result<Option<Self>, String> {
+        if inner.walls == Walls::Down {
+            return Ok(None);
+        }
+        let landlock = landlocked::Rules::of(&Fence {
+            version: inner.landlock,
+            write: &inner.write,
+            no_tcp: !inner.bubblewrap && !inner.network,
+        })?;
+        let seccomp = Filters::of(match inner.bubblewrap {
+            true => Around::Bubblewrap { own_net: !inner.network },
+            false => Around::Nothing { network: inner.network },
+        })?;
+        Ok(Some(Self { landlock, seccomp }))
     }
-    // SAFETY: plain numbers.
-    unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) };
-    #[repr(C)]
-    struct Header {
-        version: u32,
-        pid: i32,
-    }
-    const VERSION_3: u32 = 0x2008_0522;
-    let header = Header { version: VERSION_3, pid: 0 };
-    let none = [0u32; 6];
-    // SAFETY: the header and the six words of version 3 are what the call reads.
-    match unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) } {
-        0 => Ok(()),
-        _ => Err(format!("capabilities: {}", std::io::Error::last_os_error())),
+
+    fn put_up(self) -> Result<(), String> {
+        privileges::none_new()?;
+        privileges::drop_all()?;
+        self.landlock.put_up()?;
+        self.seccomp.put_up()
     }
 }

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, RestrictionStatus,
-    Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 
 /// What the inner wall lets through.
@@ -40,16 +40,24 @@ fn abi(version: u8) -> ABI {
     }
 }
 
-/// Puts it up around this process and all that it becomes.
-pub(crate) fn put_up(fence: &Fence) -> Result<(), String> {
-    let status = restrict(fence).map_err(|error| format!("Landlock: {error}"))?;
-    match status.ruleset {
-        RulesetStatus::FullyEnforced if status.no_new_privs => Ok(()),
-        other => Err(format!("Landlock is only {other:?}")),
+/// The rules, to be put up around this process and all that it becomes.
+pub(crate) struct Rules(RulesetCreated);
+
+impl Rules {
+    pub(crate) fn of(fence: &Fence) -> Result<Self, String> {
+        rules(fence).map(Self).map_err(|error| format!("Landlock: {error}"))
+    }
+
+    pub(crate) fn put_up(self) -> Result<(), String> {
+        let status = self.0.restrict_self().map_err(|error| format!("Landlock: {error}"))?;
+        match status.ruleset {
+            RulesetStatus::FullyEnforced if status.no_new_privs => Ok(()),
+            other => Err(format!("Landlock is only {other:?}")),
+        }
     }
 }
 
-fn restrict(fence: &Fence) -> Result<RestrictionStatus, Box<dyn std::error::Error>> {
+fn rules(fence: &Fence) -> Result<RulesetCreated, Box<dyn std::error::Error>> {
     let abi = abi(fence.version);
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -63,11 +71,12 @@ fn restrict(fence: &Fence) -> Result<RestrictionStatus, Box<dyn std::error::Erro
     let mut created = ruleset.create()?.set_compatibility(CompatLevel::HardRequirement);
     created = created.add_rule(PathBeneath::new(PathFd::new("/")?, AccessFs::from_read(abi)))?;
     for path in fence.write {
+        // What does not exist needs no rule.
         let Ok(fd) = PathFd::new(path) else { continue };
         let access = if path.is_dir() { AccessFs::from_all(abi) } else { AccessFs::from_file(abi) };
         created = created.add_rule(PathBeneath::new(fd, access))?;
     }
-    Ok(created.restrict_self()?)
+    Ok(created)
 }
 
 /// Devices that programs write to and that lead nowhere.

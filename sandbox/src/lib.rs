@@ -2,31 +2,55 @@
 //! process tree that dies with its command.
 //!
 //! It knows no model and no session. The engine's `run` calls [`start`]; the binary's hidden subcommand is
-//! [`helper`], which puts up the inner walls and then becomes the command.
+//! [`helper`], which stays beside the command as its keeper and puts up the inner walls in front of it.
 //!
 //! Built and tested on Linux. Elsewhere the level is `none`: only full access runs, and says so.
 
 #[cfg(target_os = "linux")]
 mod bwrap;
+#[cfg(target_os = "linux")]
+mod calls;
 mod env;
 mod guard;
 #[cfg(target_os = "linux")]
 mod helper;
 #[cfg(target_os = "linux")]
+mod inner;
+#[cfg(target_os = "linux")]
+mod inside;
+#[cfg(target_os = "linux")]
+mod keeper;
+#[cfg(target_os = "linux")]
 mod landlocked;
 mod level;
+#[cfg(target_os = "linux")]
+mod mounts;
 mod policy;
+mod prepared;
+#[cfg(target_os = "linux")]
+mod privileges;
+#[cfg(target_os = "linux")]
+mod processes;
+#[cfg(target_os = "linux")]
+mod refusals;
 mod running;
+mod secrets;
+#[cfg(target_os = "linux")]
+mod signals;
+mod start;
 #[cfg(target_os = "linux")]
 mod syscalls;
-mod tree;
+#[cfg(target_os = "linux")]
+mod trial;
 mod wall;
 
 pub use env::scrub;
-pub use guard::{guarded_in, new_guarded, secrets_in};
+pub use guard::{guarded_in, new_guarded};
 pub use level::Level;
 pub use policy::{Policy, Refused, Spec};
-pub use running::{Piece, Running, start};
+pub use running::{Piece, Running};
+pub use secrets::secrets_in;
+pub use start::start;
 pub use wall::Wall;
 
 /// The name of the hidden subcommand that [`helper`] is.

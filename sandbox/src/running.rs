@@ -1,210 +1,74 @@
 //! A command under way: its output in order of arrival, its end, and its whole tree ended with it.
 
-use std::path::PathBuf;
-use std::process::{ExitStatus, Stdio};
+use std::pin::Pin;
+use std::process::ExitStatus;
 use std::time::Duration;
 
-use protocol::{RunEnd, Sandbox};
-use tokio::io::AsyncReadExt;
-use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use protocol::RunEnd;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::Child;
 use tokio::time::Instant;
 
-use crate::level::Level;
-use crate::policy::{Refused, Spec};
-use crate::tree;
+use crate::policy::Spec;
+use crate::prepared::{Kept, Temp};
+use crate::start::once;
 use crate::wall::Wall;
 
-/// How long others may hold the output open after the command itself has ended.
+/// How long the output may be open after the end, for what a keeper did not end.
 const GRACE: Duration = Duration::from_millis(300);
 /// Between asking and forcing.
 const TERM: Duration = Duration::from_millis(200);
+/// Waiting longer for a killed tree would be waiting for a stuck disk.
+const KILL: Duration = Duration::from_secs(2);
 const PIECE_BYTES: usize = 32 * 1024;
 
 /// What a command does next.
 #[derive(Debug, PartialEq)]
 pub enum Piece {
+    /// Bytes of its standard output.
     Out(Vec<u8>),
+    /// Bytes of its standard error.
     Err(Vec<u8>),
-    /// `Exited` or `Signalled`; the last piece.
+    /// `Exited` or `Signalled`; the last piece. At level `full` a signal is told as shells do, by 128 and
+    /// its number.
     Ended(RunEnd),
 }
 
+type Pipe = Pin<Box<dyn AsyncRead + Send + Sync>>;
+
+/// Both ways between us and a keeper: a byte from it says that the walls are ready, a byte to it asks the tree
+/// to end, and the end of the line kills it.
+#[cfg(unix)]
+pub(crate) type Line = tokio::net::UnixStream;
+/// There are no keepers here.
+#[cfg(not(unix))]
+pub(crate) type Line = tokio::io::DuplexStream;
+
+/// What bubblewrap is told of may be gone before it looks: then nothing was run yet, and it is told anew.
+pub(crate) struct Again {
+    pub(crate) wall: Wall,
+    pub(crate) spec: Spec,
+}
+
 /// A command under way. Dropped, its whole tree is killed.
+///
+/// Output is read only while [`next`](Self::next) is waited for: a slow reader holds the command up.
 pub struct Running {
     child: Child,
     pid: u32,
-    mark: String,
-    out: Option<ChildStdout>,
-    err: Option<ChildStderr>,
+    /// The process group to end, where no keeper does it.
+    group: Option<u32>,
+    line: Option<Line>,
+    /// None once the keeper is there, and where there is none.
+    again: Option<Box<Again>>,
+    out: Option<Pipe>,
+    err: Option<Pipe>,
+    out_bytes: Vec<u8>,
+    err_bytes: Vec<u8>,
     ended: Option<(ExitStatus, Instant)>,
     told: bool,
-    /// Whether a pid namespace ends what the command leaves behind.
-    contained: bool,
-    /// A private folder for temporary files, where bubblewrap does not give one.
-    temp: Option<PathBuf>,
-}
-
-/// Starts a command inside of the wall.
-///
-/// Errors: the wall does not hold what the policy asks for, or the command cannot be started. It is
-/// never started with less.
-pub fn start(wall: &Wall, spec: Spec) -> Result<Running, Refused> {
-    let mark = tree::mark();
-    let mut temp = None;
-    let contained = wall.level == Level::Full && spec.policy.sandbox != Sandbox::FullAccess;
-    let mut command = match (spec.policy.sandbox, wall.level) {
-        (Sandbox::FullAccess, _) => plain(&spec)?,
-        (_, Level::None) => return Err(no_wall(wall)),
-        #[cfg(target_os = "linux")]
-        (_, Level::Full) => inside::full(wall, &spec)?,
-        #[cfg(target_os = "linux")]
-        (_, Level::Landlock) => {
-            let folder = inside::private_temp(&mark)?;
-            let command = inside::landlocked(wall, &spec, &folder);
-            temp = Some(folder);
-            command?
-        }
-        #[cfg(not(target_os = "linux"))]
-        (_, Level::Full | Level::Landlock) => return Err(no_wall(wall)),
-    };
-    command.env_clear().envs(spec.env.iter().map(|(name, value)| (name, value)));
-    if spec.policy.sandbox != Sandbox::FullAccess {
-        let folder = temp.clone().unwrap_or_else(|| PathBuf::from("/tmp"));
-        for name in ["TMPDIR", "TMP", "TEMP"] {
-            command.env(name, &folder);
-        }
-    }
-    command.env(tree::MARK, &mark);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    detach(&mut command);
-    let spawned = command.spawn();
-    let mut child = spawned.map_err(|error| Refused {
-        why: format!(
-            "{} cannot be started: {error}",
-            spec.argv.first().map_or("the command", String::as_str)
-        ),
-        remedy: "check that the program and the folder exist".into(),
-    })?;
-    let (out, err) = (child.stdout.take(), child.stderr.take());
-    let pid = child.id().unwrap_or(0);
-    Ok(Running { child, pid, mark, out, err, ended: None, told: false, contained, temp })
-}
-
-fn plain(spec: &Spec) -> Result<Command, Refused> {
-    let Some((program, args)) = spec.argv.split_first() else { return Err(empty()) };
-    let mut command = Command::new(program);
-    command.args(args).current_dir(&spec.cwd);
-    Ok(command)
-}
-
-fn empty() -> Refused {
-    Refused { why: "the command is empty".into(), remedy: "give a program to run".into() }
-}
-
-fn no_wall(wall: &Wall) -> Refused {
-    Refused {
-        why: format!("there is no sandbox to run it in: {}", wall.lacks.join("; ")),
-        remedy: wall.remedy.clone().unwrap_or_else(|| "choose danger-full-access knowingly".into()),
-    }
-}
-
-/// Its own session without a terminal, nothing inherited, no core files, and an end with ours.
-#[cfg(target_os = "linux")]
-fn detach(command: &mut Command) {
-    // SAFETY: between fork and exec only calls that are safe there are made, on plain numbers.
-    unsafe {
-        command.pre_exec(|| {
-            libc::setsid();
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
-            let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-            libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
-            crate::helper::close_files();
-            Ok(())
-        });
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn detach(command: &mut Command) {
-    #[cfg(unix)]
-    command.process_group(0);
-    command.kill_on_drop(true);
-}
-
-#[cfg(target_os = "linux")]
-mod inside {
-    use std::path::{Path, PathBuf};
-
-    use protocol::{Network, Sandbox};
-    use tokio::process::Command;
-
-    use super::{Refused, Spec, Wall, empty};
-    use crate::helper::Inner;
-    use crate::{HELPER, bwrap, landlocked};
-
-    pub(super) fn full(wall: &Wall, spec: &Spec) -> Result<Command, Refused> {
-        let Some(program) = &wall.bwrap else {
-            return Err(Refused { why: "bubblewrap is gone".into(), remedy: "install bubblewrap".into() });
-        };
-        let mut write = vec![PathBuf::from("/tmp"), PathBuf::from("/dev")];
-        write.extend(writable(spec));
-        let mut command = Command::new(program);
-        command.args(bwrap::arguments(&spec.policy, &spec.cwd, &wall.helper));
-        helper(&mut command, wall, spec, write, true)?;
-        // bubblewrap goes there itself, inside.
-        command.current_dir("/");
-        Ok(command)
-    }
-
-    pub(super) fn landlocked(wall: &Wall, spec: &Spec, temp: &Path) -> Result<Command, Refused> {
-        let mut write = landlocked::harmless_devices();
-        write.push(temp.to_path_buf());
-        write.extend(writable(spec));
-        let mut command = Command::new(&wall.helper);
-        let inner = inner(wall, spec, write, false);
-        command.args([HELPER, &inner, "--"]).args(&spec.argv).current_dir(&spec.cwd);
-        if spec.argv.is_empty() { Err(empty()) } else { Ok(command) }
-    }
-
-    fn helper(
-        command: &mut Command,
-        wall: &Wall,
-        spec: &Spec,
-        write: Vec<PathBuf>,
-        around: bool,
-    ) -> Result<(), Refused> {
-        if spec.argv.is_empty() {
-            return Err(empty());
-        }
-        let inner = inner(wall, spec, write, around);
-        command.arg(&wall.helper).args([HELPER, &inner, "--"]).args(&spec.argv);
-        Ok(())
-    }
-
-    fn inner(wall: &Wall, spec: &Spec, write: Vec<PathBuf>, bubblewrap: bool) -> String {
-        let network = spec.policy.network == Network::On;
-        let inner = Inner { landlock: wall.landlock, write, bubblewrap, network };
-        // Paths that are no UTF-8 cannot be written; then the helper refuses.
-        serde_json::to_string(&inner).unwrap_or_default()
-    }
-
-    fn writable(spec: &Spec) -> Vec<PathBuf> {
-        match spec.policy.sandbox {
-            Sandbox::WorkspaceWrite => spec.policy.roots.clone(),
-            Sandbox::ReadOnly | Sandbox::FullAccess => Vec::new(),
-        }
-    }
-
-    /// A folder for temporary files that nobody else has.
-    pub(super) fn private_temp(mark: &str) -> Result<PathBuf, Refused> {
-        use std::os::unix::fs::DirBuilderExt;
-        let folder = std::env::temp_dir().join(format!("interpreter-{mark}"));
-        std::fs::DirBuilder::new().mode(0o700).create(&folder).map_err(|error| Refused {
-            why: format!("no private folder for temporary files: {}: {error}", folder.display()),
-            remedy: "check TMPDIR".into(),
-        })?;
-        Ok(folder)
-    }
+    /// Removed after the tree is gone.
+    _temp: Option<Temp>,
 }
 
 enum Next {
@@ -215,14 +79,44 @@ enum Next {
 }
 
 impl Running {
+    pub(crate) fn new(mut child: Child, kept: Kept, temp: Option<Temp>, line: Option<Line>) -> Self {
+        let out = child.stdout.take().map(|out| -> Pipe { Box::pin(out) });
+        let err = child.stderr.take().map(|err| -> Pipe { Box::pin(err) });
+        let pid = child.id().unwrap_or(0);
+        let group = (kept == Kept::ByGroup).then_some(pid);
+        let (out_bytes, err_bytes) = (Vec::new(), Vec::new());
+        Self {
+            child,
+            pid,
+            group,
+            line,
+            again: None,
+            out,
+            err,
+            out_bytes,
+            err_bytes,
+            ended: None,
+            told: false,
+            _temp: temp,
+        }
+    }
+
+    /// If it ends before its keeper is there, this is started in its place.
+    pub(crate) fn or(mut self, again: Again) -> Self {
+        self.again = Some(Box::new(again));
+        self
+    }
+
+    /// The process that stands for the command: its own, its keeper's or bubblewrap's.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// The next thing it does; none after its end was told.
+    /// The next thing it does; none after its end was told. Nothing is lost when the wait is given up.
     pub async fn next(&mut self) -> Option<Piece> {
-        let (mut out_bytes, mut err_bytes) =
-            (Vec::with_capacity(PIECE_BYTES), Vec::with_capacity(PIECE_BYTES));
+        if self.again.is_some() && !self.told {
+            self.begin().await;
+        }
         loop {
             if self.told {
                 return None;
@@ -234,21 +128,21 @@ impl Running {
                 return Some(Piece::Ended(end));
             }
             let late = self.ended.as_ref().map(|(_, at)| *at + GRACE);
-            let (out, err) = (&mut self.out, &mut self.err);
             let next = tokio::select! {
-                read = async { match out { Some(out) => out.read_buf(&mut out_bytes).await, None => std::future::pending().await } } => Next::Out(read),
-                read = async { match err { Some(err) => err.read_buf(&mut err_bytes).await, None => std::future::pending().await } } => Next::Err(read),
+                read = fill(&mut self.out, &mut self.out_bytes) => Next::Out(read),
+                read = fill(&mut self.err, &mut self.err_bytes) => Next::Err(read),
                 status = self.child.wait(), if self.ended.is_none() => Next::Exit(status),
-                () = async { match late { Some(at) => tokio::time::sleep_until(at).await, None => std::future::pending().await } } => Next::Late,
+                () = at(late) => Next::Late,
             };
             match next {
                 Next::Out(Ok(0) | Err(_)) => self.out = None,
-                Next::Out(Ok(_)) => return Some(Piece::Out(out_bytes)),
+                Next::Out(Ok(_)) => return Some(Piece::Out(taken(&mut self.out_bytes))),
                 Next::Err(Ok(0) | Err(_)) => self.err = None,
-                Next::Err(Ok(_)) => return Some(Piece::Err(err_bytes)),
+                Next::Err(Ok(_)) => return Some(Piece::Err(taken(&mut self.err_bytes))),
                 Next::Exit(Ok(status)) => self.ended = Some((status, Instant::now())),
                 Next::Exit(Err(_)) => {
                     self.told = true;
+                    self.kill();
                     return Some(Piece::Ended(RunEnd::Stopped));
                 }
                 Next::Late => (self.out, self.err) = (None, None),
@@ -256,42 +150,87 @@ impl Running {
         }
     }
 
-    /// Asks the tree to end, then forces it; returns when the command is gone.
+    /// Waits until the keeper is there, or starts once more.
+    async fn begin(&mut self) {
+        let Some(line) = &mut self.line else { return };
+        let told = line.read(&mut [0]).await;
+        if let (Some(again), Ok(0) | Err(_)) = (self.again.take(), told)
+            && let Ok(running) = once(&again.wall, &again.spec)
+        {
+            *self = running;
+        }
+    }
+
+    /// Asks the tree to end, 200 ms later forces it; returns when it is gone.
     pub async fn stop(&mut self) {
-        if self.ended.is_none() {
-            self.signal(Signal::Ask);
-            if tokio::time::timeout(TERM, self.child.wait()).await.is_err() {
-                self.signal(Signal::Force);
-                // The kernel ends it now; waiting longer than this would be for a stuck disk.
-                let _ = tokio::time::timeout(Duration::from_secs(2), self.child.wait()).await;
-            }
-        }
-        self.signal(Signal::Force);
         self.told = true;
-    }
-
-    fn kill(&self) {
-        self.signal(Signal::Force);
-    }
-
-    fn signal(&self, signal: Signal) {
-        #[cfg(unix)]
-        let number = match signal {
-            Signal::Ask => libc::SIGTERM,
-            Signal::Force => libc::SIGKILL,
-        };
-        #[cfg(not(unix))]
-        let number = signal as i32;
-        match (&self.ended, self.contained) {
-            // The pid may be somebody else's by now.
-            (Some(_), true) => {}
-            (Some(_), false) => tree::signal_marked(&self.mark, number),
-            (None, _) => {
-                tree::signal_group(self.pid, number);
-                tree::signal_marked(&self.mark, number);
+        if self.ended.is_none() {
+            self.ask().await;
+            if let Ok(Ok(status)) = tokio::time::timeout(TERM, self.child.wait()).await {
+                self.ended = Some((status, Instant::now()));
             }
         }
+        self.kill();
+        if self.ended.is_none()
+            && let Ok(Ok(status)) = tokio::time::timeout(KILL, self.child.wait()).await
+        {
+            self.ended = Some((status, Instant::now()));
+        }
+        if self.ended.is_none() {
+            // The keeper itself hangs.
+            let _ = self.child.start_kill();
+        }
+        (self.out, self.err) = (None, None);
     }
+
+    async fn ask(&mut self) {
+        if let Some(line) = &mut self.line {
+            // One that has ended needs no asking.
+            let _ = line.write_all(b"t").await;
+        }
+        if let Some(group) = self.group {
+            signal_group(group, Signal::Ask);
+        }
+    }
+
+    /// Once: later the number may be another group's.
+    fn kill(&mut self) {
+        self.line = None;
+        if let Some(group) = self.group.take() {
+            signal_group(group, Signal::Force);
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Reads what has come; waits for ever on a pipe that is closed.
+async fn fill(pipe: &mut Option<Pipe>, bytes: &mut Vec<u8>) -> std::io::Result<usize> {
+    match pipe {
+        Some(pipe) => {
+            bytes.reserve(PIECE_BYTES);
+            pipe.read_buf(bytes).await
+        }
+        None => std::future::pending().await,
+    }
+}
+
+async fn at(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => tokio::time::sleep_until(instant).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The bytes, in no more room than they need; the room itself is used again.
+fn taken(bytes: &mut Vec<u8>) -> Vec<u8> {
+    let piece = bytes.as_slice().to_vec();
+    bytes.clear();
+    piece
 }
 
 #[derive(Clone, Copy)]
@@ -300,15 +239,22 @@ enum Signal {
     Force,
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.kill();
-        if let Some(temp) = &self.temp {
-            // What cannot be removed is in the system's folder for temporary files.
-            let _ = std::fs::remove_dir_all(temp);
-        }
+#[cfg(unix)]
+fn signal_group(leader: u32, signal: Signal) {
+    let number = match signal {
+        Signal::Ask => libc::SIGTERM,
+        Signal::Force => libc::SIGKILL,
+    };
+    let Ok(leader) = i32::try_from(leader) else { return };
+    if leader > 1 {
+        // SAFETY: plain numbers; a group that is gone is an error to ignore.
+        unsafe { libc::kill(-leader, number) };
     }
 }
+
+/// The process itself is killed when its handle is dropped.
+#[cfg(not(unix))]
+fn signal_group(_: u32, _: Signal) {}
 
 #[cfg(unix)]
 fn run_end(status: ExitStatus) -> RunEnd {
