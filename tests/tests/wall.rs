@@ -56,7 +56,7 @@ const PROBES: &[Probe] = &[
     probe("change the repository's config", "git config core.fsmonitor evil", false, false, false),
     probe("commit", "git -c user.name=a -c user.email=b@c commit -q --allow-empty -m x", false, true, true),
     probe("read a key of the home", "cat $HOME/.ssh/id >/dev/null", false, false, false),
-    probe("read our own keys", "cat $INTERPRETER_HOME_DIR/auth.json >/dev/null", false, false, false),
+    probe("read our own keys", "grep -q . $INTERPRETER_HOME_DIR/auth.json", false, false, false),
     probe("see a process outside", "test -d /proc/$V", false, false, false),
     probe("signal a process outside", "kill -0 $V", false, false, true),
     probe("read the environment of a process outside", "grep -qa . /proc/$V/environ", false, false, true),
