@@ -144,6 +144,14 @@ impl Fake {
         frame["params"]["update"].clone()
     }
 
+    /// As [`update`](Self::update), none when none comes within that time.
+    pub async fn update_within(&mut self, limit: Duration) -> Option<Value> {
+        let line = tokio::time::timeout(limit, self.output.next_line()).await.ok()?;
+        let frame: Value = serde_json::from_str(&line.unwrap().expect("the face is gone")).unwrap();
+        self.check(&frame);
+        Some(frame["params"]["update"].clone())
+    }
+
     /// Everything that is still said until the output ends.
     pub async fn rest(&mut self) -> Vec<String> {
         let mut all = Vec::new();
