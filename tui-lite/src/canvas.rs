@@ -7,8 +7,8 @@
 use std::collections::VecDeque;
 use std::fmt::Write;
 
-use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::Line;
+use ratatui_core::style::{Color, Modifier, Style};
+use ratatui_core::text::Line;
 
 use crate::row::{Flow, Row};
 use crate::view::Frame;

@@ -3,8 +3,8 @@
 //! Headings, code and bold words are styled, lists and quotations hang; all else, tables included, stands as
 //! it was written. The only memory from line to line is an open code block.
 
-use ratatui::style::{Color, Style};
-use ratatui::text::{Line, Span};
+use ratatui_core::style::{Color, Style};
+use ratatui_core::text::{Line, Span};
 
 use crate::row::{Row, bold, colored, dim};
 use crate::text::clean;

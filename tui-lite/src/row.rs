@@ -2,8 +2,8 @@
 //!
 //! A style says nothing alone: each colour stands beside a word or a sign.
 
-use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::{Line, Span};
+use ratatui_core::style::{Color, Modifier, Style};
+use ratatui_core::text::{Line, Span};
 
 use crate::text::{graphemes, width};
 

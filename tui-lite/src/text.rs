@@ -3,8 +3,8 @@
 //! What models, files and commands say never reaches the terminal without one of the two functions here:
 //! [`clean`] leaves out what a terminal would obey, [`exact`] shows it, for what a person has to approve.
 
-use ratatui::style::Style;
-use ratatui::text::Span;
+use ratatui_core::style::Style;
+use ratatui_core::text::Span;
 use unicode_width::UnicodeWidthStr;
 
 /// What a tab is shown as.

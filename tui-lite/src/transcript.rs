@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use protocol::{FileDiff, Item, ItemId, ItemKind, Level, Notice, Stage};
-use ratatui::style::{Color, Style};
+use ratatui_core::style::{Color, Style};
 
 use crate::markdown::Markdown;
 use crate::row::{Row, bold, colored, dim};

@@ -2,8 +2,8 @@
 //! keys, and as much of the subject as there is room for.
 
 use protocol::{Ask, AskWhat};
-use ratatui::style::Color;
-use ratatui::text::Line;
+use ratatui_core::style::Color;
+use ratatui_core::text::Line;
 
 use super::{is_asked, last, open};
 use crate::answering::{self, Answering};

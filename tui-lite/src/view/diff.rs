@@ -1,7 +1,7 @@
 //! Changes of a file, with a sign before each line: the colour only repeats it.
 
 use protocol::{FileDiff, FileKind, Line as DiffLine};
-use ratatui::style::Color;
+use ratatui_core::style::Color;
 
 use crate::row::{Row, bold, colored, dim};
 use crate::text::exact;

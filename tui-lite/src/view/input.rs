@@ -1,6 +1,6 @@
 //! The input as rows, with the cursor among them.
 
-use ratatui::text::{Line, Span};
+use ratatui_core::text::{Line, Span};
 
 use crate::row::bold;
 use crate::text::{graphemes, is_hidden, width};

@@ -1,8 +1,8 @@
 //! Items as lines: under way for the bottom of the screen, finished for the scrollback.
 
 use protocol::{Act, Action, Content, Item, ItemKind, Outcome, Plan, Stage, StepState, Verb};
-use ratatui::style::{Color, Style};
-use ratatui::text::{Line, Span};
+use ratatui_core::style::{Color, Style};
+use ratatui_core::text::{Line, Span};
 
 use super::diff;
 use crate::markdown::Markdown;

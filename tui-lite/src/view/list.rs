@@ -1,6 +1,6 @@
 //! A picker's rows, around the one that is picked.
 
-use ratatui::text::Line;
+use ratatui_core::text::Line;
 
 use crate::picker::Picker;
 use crate::row::{bold, dim};

@@ -11,7 +11,7 @@ mod status;
 use std::time::Instant;
 
 use protocol::{Item, ItemKind, Snapshot, StepState};
-use ratatui::text::Line;
+use ratatui_core::text::Line;
 
 use crate::commands;
 use crate::row::{Row, bold, dim, fold};

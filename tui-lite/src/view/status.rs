@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use protocol::Snapshot;
-use ratatui::text::Line;
+use ratatui_core::text::Line;
 
 use crate::row::dim;
 use crate::state::{Leaving, State, Stopping};

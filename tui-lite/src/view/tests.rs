@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use protocol::{AskWhat, Change, EventKind, ItemId, ItemKind, Plan, Rank, Stage, Step, StepState};
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
-use ratatui::widgets::Paragraph;
+use ratatui_core::backend::TestBackend;
+use ratatui_core::terminal::Terminal;
+use ratatui_core::text::Text;
 
 use super::frame;
 use crate::picker::Picker;
@@ -20,7 +20,7 @@ fn screen(state: &State, columns: u16, rows: u16) -> Vec<String> {
     assert!(shown.rows.iter().all(|row| row.width() <= usize::from(columns)), "{:?}", shown.rows);
     assert!(shown.cursor.0 < shown.rows.len() && shown.cursor.1 < columns, "{:?}", shown.cursor);
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-    terminal.draw(|area| area.render_widget(Paragraph::new(shown.rows.clone()), area.area())).unwrap();
+    terminal.draw(|area| area.render_widget(Text::from(shown.rows.clone()), area.area())).unwrap();
     let buffer = terminal.backend().buffer();
     // The blank above is there where there is room for it.
     let apart = u16::from(rows >= 12);
