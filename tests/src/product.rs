@@ -34,6 +34,17 @@ pub fn binary() -> PathBuf {
     }
 }
 
+/// Whether a program is missing, so that a test is left out. `tests/run` installs them all: there it fails.
+pub fn lacks(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let there = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
+    assert!(there || std::env::var_os("TESTS_LEAVE_NOTHING_OUT").is_none(), "{program} is not installed");
+    if !there {
+        println!("skipped: {program} is not installed");
+    }
+    !there
+}
+
 fn build() -> PathBuf {
     let test = std::env::current_exe().expect("this test's path");
     // target/PROFILE/deps/TEST

@@ -1,64 +1,101 @@
 //! Whom the product connects to: local sockets and the configured address, watched by strace.
 
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 use serde_json::json;
-use tests::ModelServer;
-use tests::product::{Product, binary};
+use tests::product::{self, Product};
+use tests::{Agent, ModelServer};
 
-/// Addresses that were connected to, none where strace cannot run.
-fn connects(product: &Product, args: &[&str], input: &str) -> Option<Vec<String>> {
-    let log = product.root().join("strace");
+/// The product under strace, and where the trace goes.
+fn traced(product: &Product, name: &str) -> (Command, PathBuf) {
+    let log = product.root().join(name);
+    let plain = product.command();
     let mut command = Command::new("strace");
-    command
-        .args(["-f", "-qq", "-e", "trace=connect,sendto", "-o"])
-        .arg(&log)
-        .arg(binary())
-        .args(args)
-        .env("INTERPRETER_HOME", &product.home)
-        .env_remove("OPENAI_API_KEY")
-        .current_dir(&product.work)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let Ok(mut child) = command.spawn() else {
-        println!("skipped: strace is not installed");
-        return None;
-    };
-    use std::io::Write;
-    let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(input.as_bytes()).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(if input.is_empty() { 0 } else { 3_000 }));
-    drop(stdin);
-    child.wait().unwrap();
-    let text = std::fs::read_to_string(&log).unwrap_or_default();
-    let found = text.lines().filter(|line| line.contains("connect(") && line.contains("sa_family="));
-    Some(found.filter(|line| !line.contains("AF_UNIX")).map(str::to_string).collect())
+    command.args(["-f", "-qq", "-e", "trace=connect,sendto", "-o"]).arg(&log).arg(plain.get_program());
+    command.current_dir(&product.work);
+    for (name, value) in plain.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    (command, log)
+}
+
+/// Addresses that were connected to, local sockets left out; the model's own too.
+fn elsewhere(log: &Path, server: &ModelServer) -> (usize, Vec<String>) {
+    let text = std::fs::read_to_string(log).unwrap();
+    let found: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("connect(") && line.contains("sa_family="))
+        .filter(|line| !line.contains("AF_UNIX"))
+        .collect();
+    let ours = format!("sin_port=htons({})", server.port);
+    let odd =
+        found.iter().filter(|line| !(line.contains("inet_addr(\"127.0.0.1\")") && line.contains(&ours)));
+    let odd: Vec<String> = odd.map(|line| line.to_string()).collect();
+    (found.len() - odd.len(), odd)
+}
+
+fn stage() -> (Product, ModelServer) {
+    let product = Product::new();
+    let script = json!({"turns": [
+        {"say": "I look.", "calls": [{"tool": "shell", "args": {"command": "echo out"}}]},
+        {"calls": [{"tool": "write", "args": {"path": "a.txt", "content": "1\n"}}]},
+        {"say": "done"}
+    ]});
+    let server = ModelServer::say(&script, &product.work);
+    product.configure(&server, "chat", "");
+    (product, server)
 }
 
 #[test]
-fn only_the_configured_address() {
-    let product = Product::new();
-    let server =
-        ModelServer::say(&json!({"turns": [], "after_last": {"say": "ok", "calls": []}}), &product.work);
-    product.configure(&server, "chat", "");
-    let ours = format!("sin_port=htons({})", server.port);
-    let session = json!({"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {"cwd": product.work, "mcpServers": []}});
-    let acp = format!(
-        "{}\n{session}\n",
-        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}})
-    );
-    for (args, input) in
-        [(&["exec", "--skip-git-repo-check", "go"][..], ""), (&["acp"], acp.as_str()), (&["demo"], "")]
-    {
-        let Some(found) = connects(&product, args, input) else { return };
-        let odd: Vec<&String> = found
-            .iter()
-            .filter(|line| !(line.contains("inet_addr(\"127.0.0.1\")") && line.contains(&ours)))
-            .collect();
-        assert!(odd.is_empty(), "{args:?}: {odd:?}");
-        if args[0] == "exec" {
-            assert!(!found.is_empty(), "strace saw nothing");
-        }
+fn exec_connects_to_the_model_alone() {
+    if product::lacks("strace") {
+        return;
     }
+    let (product, server) = stage();
+    let (mut command, log) = traced(&product, "exec");
+    command.args(["exec", "--skip-git-repo-check", "-s", "workspace-write", "go"]);
+    let ran = product::run(&mut command, Duration::from_secs(60));
+    assert_eq!((ran.code, ran.out.trim()), (Some(0), "done"), "{}", ran.err);
+    let (own, odd) = elsewhere(&log, &server);
+    assert!(own > 0 && odd.is_empty(), "{own} {odd:?}");
+}
+
+#[test]
+fn acp_connects_to_the_model_alone() {
+    if product::lacks("strace") {
+        return;
+    }
+    let (product, server) = stage();
+    let (mut command, log) = traced(&product, "acp");
+    let mut agent = Agent::start(&mut command, &product.work);
+    agent.ask(0, "initialize", &json!({"protocolVersion": 1, "clientCapabilities": {}}));
+    let made = agent.ask(1, "session/new", &json!({"cwd": product.work, "mcpServers": []}));
+    let prompt = json!({
+        "sessionId": made["result"]["sessionId"],
+        "prompt": [{"type": "text", "text": "go"}],
+    });
+    let told = agent.ask(2, "session/prompt", &prompt);
+    assert_eq!(told["result"]["stopReason"], "end_turn", "{told}");
+    agent.end();
+    let (own, odd) = elsewhere(&log, &server);
+    assert!(own > 0 && odd.is_empty(), "{own} {odd:?}");
+}
+
+#[test]
+fn the_demo_connects_to_nobody() {
+    if product::lacks("strace") {
+        return;
+    }
+    let (product, server) = stage();
+    let (mut command, log) = traced(&product, "demo");
+    let ran = product::run(command.arg("demo"), Duration::from_secs(60));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    // The demo's own tests and commands were there to be seen.
+    assert!(std::fs::metadata(&log).is_ok());
+    assert_eq!(elsewhere(&log, &server), (0, Vec::new()));
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tests::ModelServer;
-use tests::product::{Product, binary};
+use tests::product::{self, Product, binary};
 
 struct Tmux {
     socket: String,
@@ -15,8 +15,7 @@ struct Tmux {
 impl Tmux {
     /// None where tmux is not installed.
     fn start(product: &Product, width: u32, height: u32, env: &str) -> Option<Self> {
-        if !Command::new("tmux").arg("-V").output().is_ok_and(|ran| ran.status.success()) {
-            println!("skipped: tmux is not installed");
+        if product::lacks("tmux") {
             return None;
         }
         let tmux = Self {
@@ -168,8 +167,7 @@ fn a_session_is_resumed_with_its_transcript() {
     let (product, _server) = stage();
     let ran = product.exec(&["--skip-git-repo-check", "-s", "workspace-write", "go"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    if !Command::new("tmux").arg("-V").output().is_ok_and(|ran| ran.status.success()) {
-        println!("skipped: tmux is not installed");
+    if product::lacks("tmux") {
         return;
     }
     let tmux = Tmux { socket: format!("r{}", std::process::id()) };

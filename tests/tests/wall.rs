@@ -164,10 +164,6 @@ fn shell(ground: &Ground, line: &str, mode: &str, path: Option<&Path>) -> (i64, 
     )
 }
 
-fn has_bubblewrap() -> bool {
-    Command::new("bwrap").arg("--version").output().is_ok_and(|ran| ran.status.success())
-}
-
 fn probes(path: Option<&Path>, full: bool) {
     let ground = ground();
     let mut wrong = Vec::new();
@@ -188,8 +184,7 @@ fn probes(path: Option<&Path>, full: bool) {
 
 #[test]
 fn the_full_wall() {
-    if !has_bubblewrap() {
-        println!("skipped: bubblewrap is not installed");
+    if product::lacks("bwrap") {
         return;
     }
     probes(None, true);
@@ -216,9 +211,7 @@ fn landlock_and_seccomp_alone() {
 
 #[test]
 fn sockets_and_system_calls() {
-    let python = Command::new("python3").arg("--version").output().is_ok_and(|ran| ran.status.success());
-    if !has_bubblewrap() || !python {
-        println!("skipped: bubblewrap or python3 is not installed");
+    if product::lacks("bwrap") || product::lacks("python3") {
         return;
     }
     let ground = ground();
@@ -234,8 +227,7 @@ fn sockets_and_system_calls() {
 
 #[test]
 fn loopback_inside_works() {
-    if !has_bubblewrap() {
-        println!("skipped: bubblewrap is not installed");
+    if product::lacks("bwrap") || product::lacks("python3") {
         return;
     }
     let ground = ground();
