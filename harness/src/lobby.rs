@@ -93,8 +93,9 @@ impl Lobby {
                 let shared = Arc::clone(&self.shared);
                 self.running.spawn(async move {
                     let cwd = cwd.as_ref().map(protocol::FilePath::as_path);
-                    let (page, next) = shared.store.list(cwd, cursor.as_deref()).await;
-                    answer.answer(Ok(Done::Sessions { page, next }));
+                    let listed = shared.store.list(cwd, cursor.as_deref()).await;
+                    let done = listed.map(|(page, next)| Done::Sessions { page, next });
+                    answer.answer(done.map_err(Into::into));
                 });
             }
             Command::Options { cwd } => {

@@ -9,6 +9,7 @@ use protocol::{FilePath, SessionId, SessionRow};
 
 use super::line::{self, Found};
 use super::record::Record;
+use super::store::StoreError;
 
 const PAGE: usize = 50;
 /// What is read of a file at its end, and at its beginning if there is no title at the end. A turn's end
@@ -20,17 +21,21 @@ const HEAD_BYTES: u64 = 64 * 1024;
 /// When a session was last written, and its file's name: newest first, and no two alike.
 type Place = (u64, String);
 
+/// A page of sessions, and the cursor of the next where there is one.
+pub(super) type Page = (Vec<SessionRow>, Option<String>);
+
 /// A page of these files, the newest first; `cursor` goes on where a page ended, whatever changed since.
-/// A cursor that is none of ours has nothing behind it.
+///
+/// Errors: the cursor is none of ours.
 pub(super) fn page(
     files: Vec<PathBuf>,
     cwd: Option<&Path>,
     cursor: Option<&str>,
-) -> (Vec<SessionRow>, Option<String>) {
+) -> Result<Page, StoreError> {
     let mut files: Vec<(Place, PathBuf)> =
         files.into_iter().map(|path| ((changed_ms(&path), stem(&path)), path)).collect();
     if let Some(cursor) = cursor {
-        let Some(from) = parse(cursor) else { return (Vec::new(), None) };
+        let from = parse(cursor).ok_or_else(|| StoreError::Cursor(cursor.into()))?;
         files.retain(|(place, _)| *place < from);
     }
     files.sort_by(|a, b| b.cmp(a));
@@ -38,12 +43,12 @@ pub(super) fn page(
     for (place, path) in files {
         let Some(row) = row(&path, place.0, cwd) else { continue };
         if rows.len() == PAGE {
-            return (rows, last);
+            return Ok((rows, last));
         }
         rows.push(row);
         last = Some(format!("{}-{}", place.0, place.1));
     }
-    (rows, None)
+    Ok((rows, None))
 }
 
 fn parse(cursor: &str) -> Option<Place> {

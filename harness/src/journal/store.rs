@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use protocol::{Digest, Failure, FailureKind, Item, Refusal, SessionId, SessionRow};
+use protocol::{Digest, Failure, FailureKind, Item, Refusal, SessionId};
 
 use super::blobs::{self, Blobs};
 use super::book::Book;
@@ -37,6 +37,8 @@ pub enum StoreError {
     Sealed { session: SessionId, why: String },
     #[error("session {0} has no line that can be read; delete it")]
     Empty(SessionId),
+    #[error("no list of sessions ended at {0:?}")]
+    Cursor(String),
     #[error("{path}: {error}")]
     Io { path: String, error: io::Error },
 }
@@ -46,6 +48,11 @@ impl From<StoreError> for Refusal {
         match error {
             StoreError::NoSession(id) => Refusal::NoSession(id),
             StoreError::InUse { session, pid } => Refusal::InUse { session, pid },
+            StoreError::Cursor(cursor) => Refusal::Invalid {
+                what: format!("cursor {cursor:?}"),
+                why: "no list of sessions ended there".into(),
+                remedy: "leave it out to begin with the newest session".into(),
+            },
             StoreError::Sealed { .. } | StoreError::Empty(_) | StoreError::Io { .. } => {
                 Refusal::Failed(Failure {
                     kind: FailureKind::Disk,
@@ -139,12 +146,14 @@ impl Store {
     }
 
     /// Sessions, the newest first, those of one folder or all; `cursor` goes on where a page ended.
-    pub async fn list(&self, cwd: Option<&Path>, cursor: Option<&str>) -> (Vec<SessionRow>, Option<String>) {
+    ///
+    /// Errors: the cursor is none of ours.
+    pub async fn list(&self, cwd: Option<&Path>, cursor: Option<&str>) -> Result<list::Page, StoreError> {
         let (store, cwd) = (self.clone(), cwd.map(Path::to_path_buf));
         let cursor = cursor.map(str::to_string);
         tokio::task::spawn_blocking(move || list::page(store.files(), cwd.as_deref(), cursor.as_deref()))
             .await
-            .unwrap_or_default()
+            .unwrap_or_else(|_| Ok(list::Page::default()))
     }
 
     /// Removes a session's file, and the bytes of edited files that no other session names.
