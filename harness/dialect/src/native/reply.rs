@@ -2,7 +2,8 @@
 
 use protocol::model::Part;
 use protocol::{
-    Act, Captured, Decliner, EditFailure, Outcome, Problem, ReadBody, Reply, RunEnd, StepState, Want,
+    Act, Action, Captured, Decliner, EditFailure, Hits, Outcome, Problem, ReadBody, Reply, RunEnd, StepState,
+    Want,
 };
 
 /// What one command may put into the conversation.
@@ -49,7 +50,7 @@ pub(super) fn reply(act: &Act) -> Reply {
             }
             ok(text)
         }
-        Outcome::EditFailed { path, why } => error(edit_failed(&path.0, why)),
+        Outcome::EditFailed { path, why } => error(edit_failed(&path.0, why, Quoted::by(act))),
         Outcome::Plan(plan) => {
             let done = plan.steps.iter().filter(|step| matches!(step.state, StepState::Done)).count();
             ok(format!("The plan has {} steps, {done} of them done.", plan.steps.len()))
@@ -190,12 +191,39 @@ fn found(act: &Act, files: &[protocol::FoundFile], total: u64, more: bool) -> Re
     ok(text)
 }
 
-fn edit_failed(path: &str, why: &EditFailure) -> String {
+/// How an edit says what it means.
+#[derive(Clone, Copy, PartialEq)]
+enum Quoted {
+    /// By a text that stands once.
+    Once,
+    /// By a text wherever it stands.
+    Everywhere,
+    /// By lines of a patch, each hunk below the one before.
+    InOrder,
+}
+
+impl Quoted {
+    fn by(act: &Act) -> Self {
+        match &act.action {
+            Some(Action::Patch { .. }) => Quoted::InOrder,
+            Some(Action::Edit { swaps, .. }) if swaps.iter().any(|swap| swap.hits == Hits::All) => {
+                Quoted::Everywhere
+            }
+            _ => Quoted::Once,
+        }
+    }
+}
+
+fn edit_failed(path: &str, why: &EditFailure, quoted: Quoted) -> String {
     match why {
         EditFailure::NotFound { old, near } => {
             let old: String = old.chars().take(QUOTE_CHARS).collect();
+            let place = match quoted {
+                Quoted::InOrder => "below the anchors and hunks before it",
+                Quoted::Once | Quoted::Everywhere => "in the file",
+            };
             let mut text =
-                format!("{path}: nothing was changed, because this does not stand in the file:\n{old}\n");
+                format!("{path}: nothing was changed, because this does not stand {place}:\n{old}\n");
             if !near.is_empty() {
                 let lines: Vec<String> = near.iter().map(u32::to_string).collect();
                 text += &format!("Similar text stands at line {}. ", lines.join(", "));
@@ -204,9 +232,17 @@ fn edit_failed(path: &str, why: &EditFailure) -> String {
         }
         EditFailure::Ambiguous { lines, .. } => {
             let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
+            let remedy = match quoted {
+                Quoted::Once => "Quote more lines around the one you mean, or set replace_all.",
+                Quoted::Everywhere => {
+                    "They differ from what you quoted and from each other; quote one exactly."
+                }
+                Quoted::InOrder => {
+                    "Quote more lines around the one you mean, or name its function behind @@."
+                }
+            };
             format!(
-                "{path}: nothing was changed, because the text stands at several places (lines {}). Quote more lines \
-                 around the one you mean, or set replace_all.",
+                "{path}: nothing was changed, because the text stands at several places (lines {}). {remedy}",
                 lines.join(", ")
             )
         }
@@ -235,5 +271,30 @@ fn declined(by: &Decliner, why: &str) -> String {
         ),
         Decliner::Policy => format!("Not allowed in this session.{aside}"),
         Decliner::Sandbox => format!("The sandbox refused this.{aside}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_edit_says_what_helps() {
+        let missing = EditFailure::NotFound { old: "x".into(), near: vec![3] };
+        let twice = EditFailure::Ambiguous { old: "x".into(), lines: vec![1, 9] };
+        for (why, quoted, said) in [
+            (&missing, Quoted::Once, "does not stand in the file:\nx\nSimilar text stands at line 3."),
+            (&missing, Quoted::InOrder, "does not stand below the anchors and hunks before it"),
+            (
+                &twice,
+                Quoted::Once,
+                "(lines 1, 9). Quote more lines around the one you mean, or set replace_all.",
+            ),
+            (&twice, Quoted::Everywhere, "quote one exactly"),
+            (&twice, Quoted::InOrder, "behind @@"),
+        ] {
+            let text = edit_failed("a.txt", why, quoted);
+            assert!(text.starts_with("a.txt: nothing was changed") && text.contains(said), "{text}");
+        }
     }
 }
