@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use files::{FileEdit, Place, digest};
 use protocol::{Digest, FilePath, HostCall, HostReply, IoWhy, Outcome, SessionId};
@@ -14,6 +15,9 @@ use crate::host::Host;
 
 /// Files beyond this are not read.
 const FILE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// An editor that says nothing for longer is not waited for.
+const EDITOR: Duration = Duration::from_secs(30);
 
 /// Which way a file goes in this tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +59,7 @@ impl Desk {
             return Ok((disk, Via::Disk));
         }
         let path = FilePath::from(place.shown.as_path());
-        let text = match host.call(&self.session, HostCall::ReadText { path: path.clone() }).await {
+        let text = match self.call(host, HostCall::ReadText { path: path.clone() }).await {
             HostReply::Text(text) => text,
             HostReply::Written | HostReply::Failed(_) => {
                 let via = if disk.is_some() { Via::Disk } else { Via::Buffer };
@@ -77,7 +81,7 @@ impl Desk {
         let (Some(host), Some(after)) = (&self.host, &edit.after) else {
             return Err(failed(&path, "the editor is gone".into()));
         };
-        let now = match host.call(&self.session, HostCall::ReadText { path: path.clone() }).await {
+        let now = match self.call(host, HostCall::ReadText { path: path.clone() }).await {
             HostReply::Text(text) => Some(text.into_bytes()),
             HostReply::Written | HostReply::Failed(_) => read_disk(&edit.place.real).await?,
         };
@@ -85,7 +89,8 @@ impl Desk {
             return Err(Outcome::EditFailed { path, why: protocol::EditFailure::Stale });
         }
         let text = String::from_utf8_lossy(after).into_owned();
-        match host.call(&self.session, HostCall::WriteText { path: path.clone(), text: text.clone() }).await {
+        files::check_name(&edit.place)?;
+        match self.call(host, HostCall::WriteText { path: path.clone(), text: text.clone() }).await {
             HostReply::Written => {}
             HostReply::Failed(why) => {
                 return Err(failed(&path, format!("the editor did not write it: {why}")));
@@ -94,7 +99,7 @@ impl Desk {
                 return Err(failed(&path, "the editor gave a text instead of writing".into()));
             }
         }
-        match host.call(&self.session, HostCall::ReadText { path: path.clone() }).await {
+        match self.call(host, HostCall::ReadText { path: path.clone() }).await {
             HostReply::Text(held) if held == text => {
                 let disk = read_disk(&edit.place.real).await?.as_deref().map(digest);
                 self.remember(path, Sight { buffer: digest(after), disk });
@@ -106,6 +111,12 @@ impl Desk {
             )),
             HostReply::Written | HostReply::Failed(_) => Ok(()),
         }
+    }
+
+    async fn call(&self, host: &Host, call: HostCall) -> HostReply {
+        let answer = tokio::time::timeout(EDITOR, host.call(&self.session, call)).await;
+        answer
+            .unwrap_or_else(|_| HostReply::Failed(format!("it gave no answer within {} s", EDITOR.as_secs())))
     }
 
     fn sight(&self, path: &FilePath) -> Option<Sight> {
@@ -120,35 +131,11 @@ impl Desk {
 /// The bytes on disk, none when there is no file.
 pub(crate) async fn read_disk(path: &Path) -> Result<Option<Vec<u8>>, Outcome> {
     let shown = FilePath::from(path);
-    match tokio::fs::metadata(path).await {
-        Ok(data) if data.is_dir() => Err(Outcome::Failed {
-            why: IoWhy::NotAFile,
-            text: format!("{shown} is a folder"),
-            path: Some(shown),
-        }),
-        Ok(data) if !data.is_file() => Err(Outcome::Failed {
-            why: IoWhy::NotAFile,
-            text: format!("{shown} is not a regular file"),
-            path: Some(shown),
-        }),
-        Ok(data) if data.len() > FILE_BYTES => Err(Outcome::Failed {
-            why: IoWhy::TooBig,
-            text: format!("{shown} has {} bytes; at most {FILE_BYTES} are read", data.len()),
-            path: Some(shown),
-        }),
-        Ok(_) => tokio::fs::read(path).await.map(Some).map_err(|error| io(&shown, &error)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(io(&shown, &error)),
+    let path = path.to_path_buf();
+    match tokio::task::spawn_blocking(move || files::load(&path, FILE_BYTES)).await {
+        Ok(loaded) => loaded,
+        Err(error) => Err(failed(&shown, error.to_string())),
     }
-}
-
-fn io(path: &FilePath, error: &std::io::Error) -> Outcome {
-    let why = match error.kind() {
-        std::io::ErrorKind::PermissionDenied => IoWhy::Permission,
-        std::io::ErrorKind::NotFound => IoWhy::NotFound,
-        _ => IoWhy::Internal,
-    };
-    Outcome::Failed { why, path: Some(path.clone()), text: format!("{path}: {error}") }
 }
 
 fn failed(path: &FilePath, text: String) -> Outcome {

@@ -106,5 +106,5 @@ fn merge(edits: &mut Vec<FileEdit>, next: FileEdit) {
 
 fn place(path: &FilePath) -> Place {
     let path = PathBuf::from(&path.0);
-    Place { shown: path.clone(), real: path, inside: true }
+    Place { shown: path.clone(), real: path.clone(), entry: path, inside: true }
 }

@@ -151,21 +151,37 @@ pub struct FileNow {
     pub digest: Digest,
     pub lines: u64,
     pub bytes: u64,
+    /// Whether the model knows all of it: it gave the whole, or had seen the whole before.
+    #[serde(default)]
+    pub whole: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EditFailure {
-    NotFound { old: String, near: Vec<u32> },
-    Ambiguous { old: String, lines: Vec<u32> },
+    NotFound {
+        old: String,
+        near: Vec<u32>,
+    },
+    Ambiguous {
+        old: String,
+        lines: Vec<u32>,
+    },
     NotRead,
+    /// Only a part was seen; the first line that was not.
+    PartlyRead {
+        unseen: u64,
+    },
     Stale,
     NoChange,
     EmptyOld,
     Exists,
     NotText,
     Gone,
-    BadPatch { line: u32, why: String },
+    BadPatch {
+        line: u32,
+        why: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

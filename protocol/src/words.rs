@@ -208,6 +208,9 @@ impl std::fmt::Display for EditFailure {
                 write!(f, "the text to replace stands {} times, at lines {}", lines.len(), numbers(lines))
             }
             EditFailure::NotRead => f.write_str("the file exists and was not read in this session"),
+            EditFailure::PartlyRead { unseen } => {
+                write!(f, "the file was read only in part; line {unseen} and others were not seen")
+            }
             EditFailure::Stale => f.write_str("the file changed since it was read; read it again"),
             EditFailure::NoChange => f.write_str("the edit changes nothing"),
             EditFailure::EmptyOld => f.write_str(

@@ -2,19 +2,21 @@
 //!
 //! Looks and changes nothing. Called by the commit for all edits before it writes the first.
 
-use std::fs::{self, File};
-use std::io;
+use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use protocol::{EditFailure, FilePath, IoWhy, Outcome};
 
 use crate::plan::FileEdit;
+use crate::roots::Place;
+use crate::spot::Spot;
+use crate::stat::Stat;
 
 /// A file as it was when it was checked.
 pub(crate) struct Sighted {
     path: PathBuf,
-    stat: Option<(Option<SystemTime>, u64)>,
+    stat: Option<Stat>,
 }
 
 impl Sighted {
@@ -28,8 +30,30 @@ impl Sighted {
     }
 }
 
-fn stat(path: &Path) -> Option<(Option<SystemTime>, u64)> {
-    fs::metadata(path).ok().map(|data| (data.modified().ok(), data.len()))
+fn stat(path: &Path) -> Option<Stat> {
+    let file = Spot::of(path).and_then(|spot| spot.open()).ok()?;
+    file.metadata().ok().map(|data| Stat::new(&data))
+}
+
+/// Whether a name still leads where it did when it was allowed, and what is there may be written: for what
+/// somebody else writes by that name.
+///
+/// Errors: the outcome that says what is in the way.
+pub fn check_name(place: &Place) -> Result<(), Outcome> {
+    let path = FilePath::from(place.shown.as_path());
+    if !place.is_still() {
+        let text = format!("{path} has become a link to another place; nothing was changed");
+        return Err(Outcome::Failed { why: IoWhy::Outside, path: Some(path), text });
+    }
+    if fs::symlink_metadata(&place.real).is_ok() && !is_writable(&place.real) {
+        return Err(read_only(path));
+    }
+    Ok(())
+}
+
+fn read_only(path: FilePath) -> Outcome {
+    let text = format!("{path} is read-only (no write permission); nothing was changed");
+    Outcome::Failed { why: IoWhy::Permission, path: Some(path), text }
 }
 
 /// Errors: the outcome that says what is in the way.
@@ -45,8 +69,7 @@ pub(crate) fn check(edit: &FileEdit) -> Result<Sighted, Outcome> {
         return Err(Outcome::EditFailed { path, why: EditFailure::Stale });
     }
     if now.is_some() && !is_writable(source) {
-        let text = format!("{path} is read-only (no write permission); nothing was changed");
-        return Err(Outcome::Failed { why: IoWhy::Permission, path: Some(path), text });
+        return Err(read_only(path));
     }
     if edit.from.is_some() && fs::symlink_metadata(target).is_ok() {
         return Err(Outcome::EditFailed { path: FilePath::from(target), why: EditFailure::Exists });
@@ -56,16 +79,22 @@ pub(crate) fn check(edit: &FileEdit) -> Result<Sighted, Outcome> {
 
 fn read(path: &Path) -> Result<Option<Vec<u8>>, Outcome> {
     let shown = FilePath::from(path);
-    match fs::metadata(path) {
+    match fs::symlink_metadata(path) {
         Ok(data) if !data.is_file() => Err(Outcome::Failed {
             why: IoWhy::NotAFile,
             text: format!("{shown} is not a regular file; nothing was changed"),
             path: Some(shown),
         }),
-        Ok(_) => fs::read(path).map(Some).map_err(|error| io_failure(shown, &error)),
+        Ok(_) => {
+            let bytes = Spot::of(path).and_then(|spot| spot.open()).and_then(|mut file| {
+                let mut bytes = Vec::new();
+                file.read_to_end(&mut bytes).map(|_| bytes)
+            });
+            bytes.map(Some).map_err(|error| unchanged(shown, &error))
+        }
         Err(error) => match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
-            _ => Err(io_failure(shown, &error)),
+            _ => Err(unchanged(shown, &error)),
         },
     }
 }
@@ -75,11 +104,11 @@ fn is_writable(path: &Path) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        if fs::metadata(path).is_ok_and(|data| data.permissions().mode() & 0o222 == 0) {
+        if fs::symlink_metadata(path).is_ok_and(|data| data.permissions().mode() & 0o222 == 0) {
             return false;
         }
     }
-    match File::options().write(true).open(path) {
+    match Spot::of(path).and_then(|spot| spot.open_to_write()) {
         Ok(_) => true,
         // A program that runs cannot be opened; its file may be replaced all the same.
         Err(error) => {
@@ -107,6 +136,16 @@ fn is_straight(_: &Path) -> Result<(), Outcome> {
     Ok(())
 }
 
+/// The same for what was to be changed.
+pub(crate) fn unchanged(path: FilePath, error: &io::Error) -> Outcome {
+    match io_failure(path, error) {
+        Outcome::Failed { why, path, text } => {
+            Outcome::Failed { why, path, text: format!("{text}; nothing was changed") }
+        }
+        other => other,
+    }
+}
+
 /// A failure of the file system as an outcome.
 pub(crate) fn io_failure(path: FilePath, error: &io::Error) -> Outcome {
     let why = match error.kind() {
@@ -115,6 +154,6 @@ pub(crate) fn io_failure(path: FilePath, error: &io::Error) -> Outcome {
         io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory => IoWhy::NotAFile,
         _ => IoWhy::Internal,
     };
-    let text = format!("{path}: {error}; nothing was changed");
+    let text = format!("{path}: {error}");
     Outcome::Failed { why, path: Some(path), text }
 }

@@ -11,8 +11,9 @@ use protocol::{EditFailure, FilePath, IoWhy, Outcome};
 
 use crate::check::{Sighted, check};
 use crate::plan::FileEdit;
-use crate::put::{make, replace, spare_name};
+use crate::put::{make, replace, spare};
 use crate::roots::Place;
+use crate::spot::Spot;
 
 /// Writes the edits. Each file is looked at again right before: one that changed meanwhile stops all.
 ///
@@ -41,19 +42,21 @@ struct Work<'a> {
 
 enum Step<'a> {
     Folder(PathBuf),
-    Made(&'a Path),
+    Made(&'a Path, Spot),
     Replaced {
         path: &'a Path,
         old: &'a [u8],
     },
     Renamed {
-        from: &'a Path,
-        to: &'a Path,
+        path: &'a Path,
+        from: Spot,
+        to: Spot,
     },
     /// Deleted for good when all is done.
     Aside {
         path: &'a Path,
-        aside: PathBuf,
+        spot: Spot,
+        aside: Spot,
     },
 }
 
@@ -71,10 +74,11 @@ impl<'a> Work<'a> {
                 Ok(())
             }
             (Some(after), None, None) => self.make(path, after, None),
-            (Some(after), Some(from), Some(old)) if after == old && !is_link(&from.shown) => {
+            (Some(after), Some(from), Some(old)) if after == old && !is_link(&from.entry) => {
                 self.make_folders(path)?;
-                fs::rename(&from.real, path)?;
-                self.done.push(Step::Renamed { from: &from.real, to: path });
+                let (source, target) = (Spot::of(&from.real)?, Spot::of(path)?);
+                source.rename(&target)?;
+                self.done.push(Step::Renamed { path: &from.real, from: source, to: target });
                 Ok(())
             }
             (Some(after), Some(from), _) => {
@@ -87,23 +91,24 @@ impl<'a> Work<'a> {
     fn make(&mut self, path: &'a Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
         self.make_folders(path)?;
         make(path, bytes, like)?;
-        self.done.push(Step::Made(path));
+        self.done.push(Step::Made(path, Spot::of(path)?));
         Ok(())
     }
 
     /// Takes away a file; of a link the link itself.
     fn remove(&mut self, place: &'a Place) -> io::Result<()> {
-        let path = if is_link(&place.shown) { place.shown.as_path() } else { place.real.as_path() };
-        let aside = spare_name(path)?;
-        fs::rename(path, &aside)?;
-        self.done.push(Step::Aside { path, aside });
+        let path = if is_link(&place.entry) { place.entry.as_path() } else { place.real.as_path() };
+        let spot = Spot::of(path)?;
+        let aside = spare(&spot, path)?;
+        spot.rename(&aside)?;
+        self.done.push(Step::Aside { path, spot, aside });
         Ok(())
     }
 
     fn make_folders(&mut self, path: &Path) -> io::Result<()> {
         let missing: Vec<&Path> = path.ancestors().skip(1).take_while(|folder| !folder.exists()).collect();
         for folder in missing.into_iter().rev() {
-            fs::create_dir(folder)?;
+            Spot::of(folder)?.make_folder()?;
             self.done.push(Step::Folder(folder.to_path_buf()));
         }
         Ok(())
@@ -113,7 +118,7 @@ impl<'a> Work<'a> {
         for step in self.done {
             if let Step::Aside { aside, .. } = step {
                 // Under its own name it is gone, which is what was asked for.
-                let _ = fs::remove_file(aside);
+                let _ = aside.remove();
             }
         }
     }
@@ -121,11 +126,11 @@ impl<'a> Work<'a> {
     /// Takes everything back, the last first, and adds to the failure what that came to.
     fn roll_back(self, failed: Outcome) -> Outcome {
         let undo = |step: &Step| match step {
-            Step::Folder(path) => fs::remove_dir(path),
-            Step::Made(path) => fs::remove_file(path),
+            Step::Folder(path) => Spot::of(path).and_then(|spot| spot.remove_folder()),
+            Step::Made(_, spot) => spot.remove(),
             Step::Replaced { path, old } => replace(path, old),
-            Step::Renamed { from, to } => fs::rename(to, from),
-            Step::Aside { path, aside } => fs::rename(aside, path),
+            Step::Renamed { from, to, .. } => to.rename(from),
+            Step::Aside { spot, aside, .. } => aside.rename(spot),
         };
         let stuck: Vec<String> = self
             .done
@@ -146,8 +151,10 @@ impl Step<'_> {
     fn path(&self) -> &Path {
         match self {
             Step::Folder(path) => path,
-            Step::Made(path) | Step::Replaced { path, .. } | Step::Aside { path, .. } => path,
-            Step::Renamed { from, .. } => from,
+            Step::Made(path, _)
+            | Step::Replaced { path, .. }
+            | Step::Aside { path, .. }
+            | Step::Renamed { path, .. } => path,
         }
     }
 }
@@ -161,5 +168,5 @@ fn failure(edit: &FileEdit, error: &io::Error) -> Outcome {
     if error.kind() == io::ErrorKind::AlreadyExists {
         return Outcome::EditFailed { path, why: EditFailure::Stale };
     }
-    crate::check::io_failure(path, error)
+    crate::check::unchanged(path, error)
 }

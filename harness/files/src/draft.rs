@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use protocol::{EditFailure, FileKind, FilePath, Outcome};
 
-use crate::plan::{Before, FileEdit, Planned};
+use crate::plan::{Before, FileEdit, Planned, Sighting};
 use crate::refused::Refused;
 use crate::roots::Place;
 use crate::{diff, digest};
@@ -41,10 +41,22 @@ impl<'a> Draft<'a> {
             None => file,
             Some(change) => {
                 let unknown = change.now == change.before.bytes;
-                let read = if unknown { file.read } else { change.now.as_deref().map(digest) };
+                let unseen =
+                    file.read.as_ref().map_or(change.before.bytes.as_ref().map(|_| 1), |read| read.unseen);
+                let known = |bytes: &[u8]| Sighting { digest: digest(bytes), unseen };
+                let read = if unknown { file.read } else { change.now.as_deref().map(known) };
                 Before { place: file.place, bytes: change.now.clone(), read }
             }
         })
+    }
+
+    /// The file that an earlier step deleted here; what was moved away is not lost.
+    pub(crate) fn deleted(&self, file: &Before) -> Option<&Before> {
+        let real = &file.place.real;
+        let change = self.now.get(real).filter(|change| change.now.is_none())?;
+        let moved =
+            self.now.values().filter_map(|change| change.origin.as_ref()).any(|origin| origin.real == *real);
+        (!moved).then_some(&change.before)
     }
 
     pub(crate) fn set(&mut self, file: &Before, bytes: Option<Vec<u8>>) {

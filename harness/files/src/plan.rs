@@ -21,7 +21,15 @@ pub struct Before {
     /// None where there is no file.
     pub bytes: Option<Vec<u8>>,
     /// None when the model never read or wrote it.
-    pub read: Option<Digest>,
+    pub read: Option<Sighting>,
+}
+
+/// What the model last saw of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sighting {
+    pub digest: Digest,
+    /// The first line that it did not see, where there is one.
+    pub unseen: Option<u64>,
 }
 
 /// What an action would change.
@@ -92,8 +100,8 @@ fn write(draft: &mut Draft, path: &FilePath, text: &str, rule: &EditRule) -> Res
     let bytes = match &file.bytes {
         None => text.as_bytes().to_vec(),
         Some(old) => {
-            if rule.must_be_read && is_unknown(&file) {
-                return Err(failed(path, EditFailure::NotRead));
+            if rule.must_be_read {
+                whole_is_known(&file, EditFailure::NotRead).map_err(|why| failed(path, why))?;
             }
             replaced(&file, old, text).map_err(|why| why.outcome(path))?
         }
@@ -138,9 +146,17 @@ fn change(draft: &mut Draft, change: &PatchFile, rule: &EditRule) -> Result<(), 
         (PatchOp::Add(lines), old) => {
             let text: String = lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
             let bytes = match old {
-                None => text.into_bytes(),
-                Some(_) if is_unknown(&file) => return Err(failed(path, EditFailure::Exists)),
-                Some(old) => replaced(&file, old, &text).map_err(|why| why.outcome(path))?,
+                None => {
+                    // What the patch itself deleted first is replaced all the same.
+                    if let Some(old) = draft.deleted(&file) {
+                        whole_is_known(old, EditFailure::Exists).map_err(|why| failed(path, why))?;
+                    }
+                    text.into_bytes()
+                }
+                Some(old) => {
+                    whole_is_known(&file, EditFailure::Exists).map_err(|why| failed(path, why))?;
+                    replaced(&file, old, &text).map_err(|why| why.outcome(path))?
+                }
             };
             draft.set(&file, Some(bytes));
         }
@@ -179,8 +195,8 @@ fn shift(
         draft.set(file, Some(new));
         return Ok(());
     }
-    if rule.must_be_read && is_unknown(&target) {
-        return Err(failed(to, EditFailure::Exists));
+    if rule.must_be_read {
+        whole_is_known(&target, EditFailure::Exists).map_err(|why| failed(to, why))?;
     }
     if sight(&target) == Sight::Behind {
         return Err(failed(to, EditFailure::Stale));
@@ -194,9 +210,22 @@ fn is_unknown(file: &Before) -> bool {
     file.read.is_none() && file.bytes.as_ref().is_some_and(|bytes| !bytes.is_empty())
 }
 
+/// Whether nothing is lost unseen when all of it is replaced; `never` says what to tell of a file that was
+/// never read.
+fn whole_is_known(file: &Before, never: EditFailure) -> Result<(), EditFailure> {
+    if is_unknown(file) {
+        return Err(never);
+    }
+    let there = file.bytes.as_ref().is_some_and(|bytes| !bytes.is_empty());
+    match file.read.as_ref().and_then(|read| read.unseen).filter(|_| there) {
+        Some(unseen) => Err(EditFailure::PartlyRead { unseen }),
+        None => Ok(()),
+    }
+}
+
 fn sight(file: &Before) -> Sight {
     match (&file.read, &file.bytes) {
-        (Some(read), Some(bytes)) if *read != digest(bytes) => Sight::Behind,
+        (Some(read), Some(bytes)) if read.digest != digest(bytes) => Sight::Behind,
         _ => Sight::Current,
     }
 }

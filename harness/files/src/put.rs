@@ -1,11 +1,14 @@
 //! One file's bytes put in their place, and everything else about the file kept: mode, owner, extended
 //! attributes, links.
 //!
-//! Knows paths and bytes, no edits. Paths are real ones, links followed. Called by the commit.
+//! Knows spots and bytes, no edits. Called by the commit.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use crate::spot::Spot;
 
 /// Other names that are tried for a draft when one is taken.
 const NAMES: u32 = 100;
@@ -15,12 +18,14 @@ const NAME_BYTES: usize = 100;
 /// Replaces the bytes of a file that is there: by a draft beside it that takes its name, so that nobody sees
 /// half of it; in place where that would lose something.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if has_further_links(&fs::metadata(path)?) {
-        return in_place(path, bytes);
+    let spot = Spot::of(path)?;
+    let old = spot.open()?;
+    if has_further_links(&old.metadata()?) {
+        return in_place(&spot, bytes);
     }
-    match beside(path, bytes) {
+    match beside(&spot, &old, path, bytes) {
         // Where there is no room for a draft there is none for the file: it is better left whole.
-        Err(error) if !is_full(&error) => in_place(path, bytes),
+        Err(error) if !is_full(&error) => in_place(&spot, bytes),
         done => done,
     }
 }
@@ -29,28 +34,33 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// Errors: `AlreadyExists` when there is one after all; it is left alone.
 pub(crate) fn make(path: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
-    let draft = Draft::write(path, bytes)?;
+    let spot = Spot::of(path)?;
+    let draft = Draft::write(&spot, name(path), bytes)?;
     if let Some(like) = like {
-        dress(&draft.file, like)?;
+        dress(&draft.file, &Spot::of(like)?.open()?)?;
     }
-    match fs::hard_link(&draft.path, path) {
+    match draft.spot.link(&spot) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
         // Not every file system has links.
-        Err(_) if fs::symlink_metadata(path).is_err() => draft.rename(path),
+        Err(_) if !spot.is_taken() => draft.rename(&spot),
         done => done,
     }
 }
 
-/// A name beside a file that is not taken.
-pub(crate) fn spare_name(path: &Path) -> io::Result<PathBuf> {
-    let mut names = (0..NAMES).map(|count| name_beside(path, count));
-    names.find(|name| fs::symlink_metadata(name).is_err()).ok_or_else(no_name)
+/// A spot beside a file whose name is not taken.
+pub(crate) fn spare(spot: &Spot, path: &Path) -> io::Result<Spot> {
+    let mut spots = (0..NAMES).map(|count| spot.beside(&name_beside(name(path), count)));
+    spots.find(|spot| !spot.is_taken()).ok_or_else(no_name)
 }
 
-fn name_beside(path: &Path, count: u32) -> PathBuf {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+fn name(path: &Path) -> &OsStr {
+    path.file_name().unwrap_or_default()
+}
+
+fn name_beside(name: &OsStr, count: u32) -> OsString {
+    let name = name.to_string_lossy();
     let name = name.get(..name.floor_char_boundary(NAME_BYTES)).unwrap_or_default();
-    path.with_file_name(format!(".{name}.{}-{count}.tmp", std::process::id()))
+    format!(".{name}.{}-{count}.tmp", std::process::id()).into()
 }
 
 fn no_name() -> io::Error {
@@ -64,25 +74,25 @@ fn is_full(error: &io::Error) -> bool {
     )
 }
 
-fn beside(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let draft = Draft::write(path, bytes)?;
-    dress(&draft.file, path)?;
-    draft.rename(path)
+fn beside(spot: &Spot, old: &File, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let draft = Draft::write(spot, name(path), bytes)?;
+    dress(&draft.file, old)?;
+    draft.rename(spot)
 }
 
 /// Bytes under another name beside the file; gone when dropped.
 struct Draft {
-    path: PathBuf,
+    spot: Spot,
     file: File,
 }
 
 impl Draft {
-    fn write(path: &Path, bytes: &[u8]) -> io::Result<Self> {
+    fn write(beside: &Spot, name: &OsStr, bytes: &[u8]) -> io::Result<Self> {
         for count in 0..NAMES {
-            let path = name_beside(path, count);
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
+            let spot = beside.beside(&name_beside(name, count));
+            match spot.create() {
                 Ok(file) => {
-                    let mut draft = Self { path, file };
+                    let mut draft = Self { spot, file };
                     draft.file.write_all(bytes)?;
                     draft.file.sync_all()?;
                     return Ok(draft);
@@ -94,26 +104,27 @@ impl Draft {
         Err(no_name())
     }
 
-    fn rename(self, path: &Path) -> io::Result<()> {
-        fs::rename(&self.path, path)
+    fn rename(self, to: &Spot) -> io::Result<()> {
+        self.spot.rename(to)
     }
 }
 
 impl Drop for Draft {
     fn drop(&mut self) {
         // After a rename it is not there any more.
-        let _ = fs::remove_file(&self.path);
+        let _ = self.spot.remove();
     }
 }
 
 /// Writes over the old bytes; they come back when that fails midway.
-fn in_place(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let old = fs::read(path)?;
-    let mut file = File::options().write(true).open(path)?;
+fn in_place(spot: &Spot, bytes: &[u8]) -> io::Result<()> {
+    let mut old = Vec::new();
+    spot.open()?.read_to_end(&mut old)?;
+    let mut file = spot.open_to_write()?;
     let written =
         file.write_all(bytes).and_then(|()| file.set_len(bytes.len() as u64)).and_then(|()| file.sync_all());
     written.or_else(|error| {
-        let mut file = File::options().write(true).open(path)?;
+        let mut file = spot.open_to_write()?;
         file.write_all(&old)?;
         file.set_len(old.len() as u64)?;
         Err(error)
@@ -131,8 +142,8 @@ fn has_further_links(_: &fs::Metadata) -> bool {
 }
 
 /// Gives a draft the owner, mode and extended attributes of a file. Owner first: a change of it drops mode bits.
-fn dress(draft: &File, like: &Path) -> io::Result<()> {
-    let data = fs::metadata(like)?;
+fn dress(draft: &File, like: &File) -> io::Result<()> {
+    let data = like.metadata()?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, fchown};
@@ -146,15 +157,14 @@ fn dress(draft: &File, like: &Path) -> io::Result<()> {
 }
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-fn copy_attributes(draft: &File, like: &Path) -> io::Result<()> {
+fn copy_attributes(draft: &File, like: &File) -> io::Result<()> {
     use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
-    let like = File::open(like)?;
-    let names = match grown(|buffer| flistxattr(&like, buffer)) {
+    let names = match grown(|buffer| flistxattr(like, buffer)) {
         Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(()),
         names => names?,
     };
     for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let value = grown(|buffer| fgetxattr(&like, name, buffer))?;
+        let value = grown(|buffer| fgetxattr(like, name, buffer))?;
         let held = grown(|buffer| fgetxattr(draft, name, buffer));
         if held.is_ok_and(|held| held == value) {
             continue;
@@ -182,6 +192,6 @@ fn grown(ask: impl Fn(&mut [u8]) -> Result<usize, rustix::io::Errno>) -> io::Res
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn copy_attributes(_: &File, _: &Path) -> io::Result<()> {
+fn copy_attributes(_: &File, _: &File) -> io::Result<()> {
     Ok(())
 }

@@ -2,11 +2,14 @@
 //!
 //! Knows bytes, wherever they came from; lines are not numbered here. Called by the engine's tools.
 
+use std::io;
 use std::path::Path;
 
 use protocol::{Base64, Cap, FilePath, IoWhy, Outcome, ReadBody, Seen, Span};
 
+use crate::check::io_failure;
 use crate::digest;
+use crate::spot::{Spot, read_at_most};
 use crate::text::Text;
 
 /// A line is cut beyond this, with a note of how much.
@@ -30,6 +33,30 @@ pub fn read(path: &Path, bytes: &[u8], span: &Span, cap: Cap) -> Outcome {
     };
     let body = lines(text.shown(), span, cap);
     Outcome::Read { path: shown, digest: digest(bytes), seen: Seen::First, body }
+}
+
+/// A file's bytes, none when there is no file. `path` is a real one: no link is followed.
+///
+/// Errors: the outcome that says why it cannot be read, also for what is no file or has more than `most` bytes.
+pub fn load(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Outcome> {
+    let shown = FilePath::from(path);
+    let fail = |why, text| Err(Outcome::Failed { why, path: Some(shown.clone()), text });
+    match std::fs::symlink_metadata(path) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(io_failure(shown, &error)),
+        Ok(data) if data.is_dir() => return fail(IoWhy::NotAFile, format!("{shown} is a folder")),
+        Ok(data) if !data.is_file() => {
+            return fail(IoWhy::NotAFile, format!("{shown} is not a regular file"));
+        }
+        Ok(_) => {}
+    }
+    match Spot::of(path).and_then(|spot| spot.open()).and_then(|file| read_at_most(file, most)) {
+        Ok((bytes, false)) => Ok(Some(bytes)),
+        Ok(_) => fail(IoWhy::TooBig, format!("{shown} has more than the {most} bytes that are read at most")),
+        Err(error) => Err(io_failure(shown, &error)),
+    }
 }
 
 fn picture(path: FilePath, bytes: &[u8], mime: &str) -> Outcome {

@@ -26,8 +26,17 @@ pub struct Place {
     pub shown: PathBuf,
     /// Where reading and writing go: links followed.
     pub real: PathBuf,
+    /// The entry that is deleted or moved: links of its folders followed, its own not.
+    pub entry: PathBuf,
     /// Whether `real` lies inside of a root.
     pub inside: bool,
+}
+
+impl Place {
+    /// Whether the name still leads where it did when it was found.
+    pub(crate) fn is_still(&self) -> bool {
+        follow(&self.shown).is_some_and(|real| real == self.real)
+    }
 }
 
 impl Roots {
@@ -53,7 +62,11 @@ impl Roots {
         let shown = nearest(&normal(&named));
         let real = follow(&shown).ok_or_else(|| fail(path, "its links lead in a circle"))?;
         let inside = self.real.iter().any(|root| real.starts_with(root));
-        Ok(Place { shown, real, inside })
+        let entry = match (shown.parent(), shown.file_name()) {
+            (Some(folder), Some(name)) => follow(folder).map(|folder| folder.join(name)),
+            _ => None,
+        };
+        Ok(Place { entry: entry.unwrap_or_else(|| real.clone()), shown, real, inside })
     }
 
     fn absolute(&self, path: &str) -> Result<PathBuf, Outcome> {

@@ -3,7 +3,7 @@
 //! Knows files on disk; what an editor holds unsaved is not searched. Called by the engine's tools on
 //! threads that may block.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::UNIX_EPOCH;
 
@@ -14,6 +14,7 @@ use protocol::{FilePath, FoundFile, Outcome, Problem, Search, Want};
 
 use crate::hits::Hits;
 use crate::roots::Roots;
+use crate::spot::Spot;
 use crate::walk::{Globs, missing, walker};
 
 /// Larger files are not searched.
@@ -21,9 +22,11 @@ const FILE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Searches in order of the paths. The cap is of lines, or of files where files or counts are wanted;
 /// `more` says that something else would match. It ends early when told to stop.
-pub fn search(search: &Search, roots: &Roots, stop: &AtomicBool) -> Outcome {
+///
+/// Files below one of the `hidden` places, which are real paths, are not looked into.
+pub fn search(search: &Search, roots: &Roots, hidden: &[PathBuf], stop: &AtomicBool) -> Outcome {
     match Hunt::new(search) {
-        Ok(hunt) => hunt.run(roots, stop).unwrap_or_else(|outcome| outcome),
+        Ok(hunt) => hunt.run(roots, hidden, stop).unwrap_or_else(|outcome| outcome),
         Err(outcome) => outcome,
     }
 }
@@ -90,43 +93,48 @@ impl<'a> Hunt<'a> {
         })
     }
 
-    fn run(mut self, roots: &Roots, stop: &AtomicBool) -> Result<Outcome, Outcome> {
+    fn run(mut self, roots: &Roots, hidden: &[PathBuf], stop: &AtomicBool) -> Result<Outcome, Outcome> {
         let place = roots.resolve(self.search.root.as_ref().map_or(".", |root| root.0.as_str()))?;
         if let Some(outcome) = missing(&place.shown) {
             return Err(outcome);
         }
-        for entry in walker(&place.shown, self.search.ignored).build().flatten() {
+        // The real folder is walked: whatever its name is made to lead to meanwhile, nothing else is read.
+        for entry in walker(&place.real, self.search.ignored).build().flatten() {
             if self.more || stop.load(Ordering::Relaxed) {
                 self.more = true;
                 break;
             }
-            let inner = entry.path().strip_prefix(&place.shown).unwrap_or(entry.path());
-            // A file that was named itself is meant, by a link as well.
-            let named = entry.depth() == 0 && entry.path().is_file();
+            if hidden.iter().any(|hidden| entry.path().starts_with(hidden)) {
+                continue;
+            }
+            let inner = entry.path().strip_prefix(&place.real).unwrap_or(entry.path());
+            let named = entry.depth() == 0 && entry.file_type().is_some_and(|kind| kind.is_file());
             let walked = entry.file_type().is_some_and(|kind| kind.is_file()) && self.globs.is_match(inner);
             if named || walked {
-                self.file(entry.path());
+                let shown = if named { place.shown.clone() } else { place.shown.join(inner) };
+                self.file(entry.path(), &shown);
             }
         }
         Ok(Outcome::Found { files: self.files, total: self.total, more: self.more })
     }
 
-    fn file(&mut self, path: &Path) {
-        let Ok(data) = path.metadata() else { return };
+    fn file(&mut self, path: &Path, shown: &Path) {
+        let Ok(file) = Spot::of(path).and_then(|spot| spot.open()) else { return };
+        let Ok(data) = file.metadata() else { return };
         if data.len() > FILE_BYTES {
             return;
         }
         let cap = self.search.cap;
         let lines_left = cap.lines.map_or(u64::MAX, |lines| u64::from(lines).saturating_sub(self.told));
         let bytes_left = cap.bytes.map_or(u64::MAX, |bytes| bytes.saturating_sub(self.bytes));
-        let path_bytes = path.as_os_str().len() as u64 + 8;
+        let path_bytes = shown.as_os_str().len() as u64 + 8;
         let mut hits = match self.search.want {
             Want::Lines => Hits::lines(&self.regex, lines_left, bytes_left, path_bytes),
             Want::Files => Hits::first(&self.regex),
             Want::Counts => Hits::count(&self.regex),
         };
         // A file that cannot be read is none that matches.
-        let _ = self.searcher.search_path(&self.regex, path, &mut hits);
+        let _ = self.searcher.search_file(&self.regex, &file, &mut hits);
         let whole = matches!(self.search.want, Want::Files | Want::Counts) && hits.count > 0;
         if hits.more || whole && (lines_left == 0 || bytes_left < path_bytes && self.told > 0) {
             self.more = true;
@@ -139,7 +147,7 @@ impl<'a> Hunt<'a> {
         self.total += hits.count;
         let changed = data.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         self.files.push(FoundFile {
-            path: FilePath::from(path),
+            path: FilePath::from(shown),
             changed_ms: changed.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
             count: hits.count,
             hits: hits.hits,

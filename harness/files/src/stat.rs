@@ -27,7 +27,7 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
-    fn new(data: &std::fs::Metadata) -> Self {
+    pub(crate) fn new(data: &std::fs::Metadata) -> Self {
         #[cfg(unix)]
         let (changed, inode, mode) = {
             use std::os::unix::fs::MetadataExt;

@@ -62,7 +62,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn edit(before: Option<&str>, after: Option<&str>) -> FileEdit {
-        let place = Place { shown: "/f".into(), real: "/f".into(), inside: true };
+        let place = Place { shown: "/f".into(), real: "/f".into(), entry: "/f".into(), inside: true };
         let bytes = |text: Option<&str>| text.map(|text| text.as_bytes().to_vec());
         let (before, after) = (bytes(before), bytes(after));
         let diff = diff(FilePath("/f".into()), FileKind::Update, before.as_deref(), after.as_deref());

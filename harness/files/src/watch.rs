@@ -13,6 +13,7 @@ use protocol::{FileDiff, FileKind, FilePath};
 use crate::diff;
 use crate::plan::FileEdit;
 use crate::roots::Place;
+use crate::spot::{Spot, read_at_most};
 use crate::stat::{Files, Stat, look};
 
 /// Contents kept in all, and of one file.
@@ -108,7 +109,7 @@ impl Watch {
             if self.kept + stat.len > KEPT_BYTES || started.elapsed() > READING {
                 return;
             }
-            if let Ok(bytes) = std::fs::read(&path) {
+            if let Some(bytes) = contents(path.as_ref()) {
                 self.remember(path, stat, Contents::Kept(bytes));
             }
         }
@@ -149,7 +150,7 @@ impl Watch {
             let before = State { bytes: old?.contents.bytes(), there: true };
             return Some(told(path.as_ref(), before, State { bytes: None, there: false }, how));
         };
-        let bytes = if stat.len <= KEPT_FILE_BYTES { std::fs::read(&path).ok() } else { None };
+        let bytes = contents(path.as_ref()).filter(|_| stat.len <= KEPT_FILE_BYTES);
         let (there, old_stat) = (old.is_some(), old.as_ref().map(|old| old.stat));
         let before = State { bytes: old.and_then(|old| old.contents.bytes()), there };
         let same = match &before.bytes {
@@ -223,6 +224,13 @@ fn told(path: &Path, before: State, after: State, how: Told) -> FileEdit {
     edit(path, before.bytes, after, diff)
 }
 
+/// Of a file that is still a small one; it may have become anything since the look.
+fn contents(path: &Path) -> Option<Vec<u8>> {
+    let file = Spot::of(path).and_then(|spot| spot.open()).ok()?;
+    let (bytes, more) = read_at_most(file, KEPT_FILE_BYTES).ok()?;
+    (!more).then_some(bytes)
+}
+
 /// The same bytes with other rights.
 fn mode_changed(path: &Path, old: Stat, new: Stat, bytes: &Option<Vec<u8>>) -> Option<FileEdit> {
     if old.mode == new.mode {
@@ -234,6 +242,11 @@ fn mode_changed(path: &Path, old: Stat, new: Stat, bytes: &Option<Vec<u8>>) -> O
 }
 
 fn edit(path: &Path, before: Option<Vec<u8>>, after: Option<Vec<u8>>, diff: FileDiff) -> FileEdit {
-    let place = Place { shown: path.to_path_buf(), real: path.to_path_buf(), inside: true };
+    let place = Place {
+        shown: path.to_path_buf(),
+        real: path.to_path_buf(),
+        entry: path.to_path_buf(),
+        inside: true,
+    };
     FileEdit { place, from: None, before, after, diff }
 }

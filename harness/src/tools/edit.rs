@@ -125,13 +125,13 @@ fn settle(means: &Means, edit: &FileEdit) -> FileNow {
     match &edit.after {
         Some(after) => {
             let digest = files::digest(after);
-            means.known.see(&path, &digest);
+            let whole = means.known.wrote(&path, &digest, edit.before.as_ref().is_none_or(Vec::is_empty));
             let lines = after.split_inclusive(|byte| *byte == b'\n').count() as u64;
-            FileNow { path, digest, lines, bytes: after.len() as u64 }
+            FileNow { path, digest, lines, bytes: after.len() as u64, whole }
         }
         None => {
             means.known.forget(&path);
-            FileNow { path, digest: files::digest(b""), lines: 0, bytes: 0 }
+            FileNow { path, digest: files::digest(b""), lines: 0, bytes: 0, whole: false }
         }
     }
 }

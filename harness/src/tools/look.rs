@@ -1,5 +1,6 @@
 //! Looking without changing: reading, listing, finding, searching.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,7 +26,7 @@ pub(crate) async fn read(bench: &Bench<'_>, path: &FilePath, span: &Span, cap: C
     let outcome = files::read(&place.shown, &bytes, span, cap);
     let Outcome::Read { path, digest, body, .. } = outcome else { return outcome };
     let real = FilePath::from(place.real.as_path());
-    let seen = bench.means.known.see(&real, &digest);
+    let seen = bench.means.known.read(&real, &digest, &body);
     Outcome::Read { path, digest, seen, body }
 }
 
@@ -61,7 +62,8 @@ pub(crate) async fn walk(bench: &Bench<'_>, action: &Action) -> Outcome {
     let stop = Arc::new(AtomicBool::new(false));
     let guard = StopOnDrop(Arc::clone(&stop));
     let (roots, action) = (bench.means.roots.clone(), action.clone());
-    let done = tokio::task::spawn_blocking(move || walk_now(&roots, &action, &stop)).await;
+    let hidden = bench.resolved.hidden.clone();
+    let done = tokio::task::spawn_blocking(move || walk_now(&roots, &hidden, &action, &stop)).await;
     drop(guard);
     let mut outcome = done.unwrap_or_else(|error| Outcome::Failed {
         why: IoWhy::Internal,
@@ -72,9 +74,9 @@ pub(crate) async fn walk(bench: &Bench<'_>, action: &Action) -> Outcome {
     outcome
 }
 
-fn walk_now(roots: &Roots, action: &Action, stop: &AtomicBool) -> Outcome {
+fn walk_now(roots: &Roots, hidden: &[PathBuf], action: &Action, stop: &AtomicBool) -> Outcome {
     match action {
-        Action::Search(search) => files::search(search, roots, stop),
+        Action::Search(search) => files::search(search, roots, hidden, stop),
         Action::Find { glob, root, ignored, cap } => {
             files::find(glob, root.as_ref(), *ignored, *cap, roots, stop)
         }
@@ -98,7 +100,11 @@ fn walk_now(roots: &Roots, action: &Action, stop: &AtomicBool) -> Outcome {
 
 /// Takes out what lies in hidden places.
 fn hide(bench: &Bench<'_>, outcome: &mut Outcome) {
-    let visible = |path: &FilePath| Means::visible(bench.resolved, path.as_path()).is_ok();
+    let visible = |path: &FilePath| {
+        let real = bench.means.roots.resolve(&path.0).map(|place| place.real);
+        let real = real.unwrap_or_else(|_| path.as_path().to_path_buf());
+        Means::visible(bench.resolved, &real).is_ok()
+    };
     match outcome {
         Outcome::Found { files, .. } => files.retain(|file| visible(&file.path)),
         Outcome::Listed { paths, .. } => paths.retain(|entry| visible(&entry.path)),

@@ -249,6 +249,10 @@ fn edit_failed(path: &str, why: &EditFailure, quoted: Quoted) -> String {
         EditFailure::NotRead => {
             format!("{path}: nothing was changed. The file exists and you have not read it; read it first.")
         }
+        EditFailure::PartlyRead { unseen } => format!(
+            "{path}: nothing was changed. You have seen only a part of the file, and this would replace all of it: read \
+             from line {unseen} on first, or edit the part you know."
+        ),
         EditFailure::Stale => {
             format!("{path}: nothing was changed. The file changed since you read it; read it again.")
         }

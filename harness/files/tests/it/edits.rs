@@ -107,6 +107,19 @@ fn what_the_model_does_not_know_is_not_written_over() {
 }
 
 #[test]
+fn a_part_is_not_the_whole() {
+    let folder = Folder::of(&[("f", "1\n2\n3\n"), ("g", "1\n")]);
+    let partly = |outcome: Outcome| assert_eq!(why(outcome), EditFailure::PartlyRead { unseen: 2 });
+    folder.read_part("f", 2);
+    partly(folder.write("f", "mine\n").unwrap_err());
+    partly(folder.patch("*** Begin Patch\n*** Add File: f\n+mine\n*** End Patch").unwrap_err());
+    let over = "*** Begin Patch\n*** Update File: g\n*** Move to: f\n*** End Patch";
+    partly(folder.read("g").patch(over).unwrap_err());
+    folder.edit("f", "1\n", "one\n").unwrap();
+    assert_eq!(folder.text("f"), "one\n2\n3\n");
+}
+
+#[test]
 fn a_rule_may_ask_for_reading_before_an_edit() {
     let folder = Folder::of(&[("f", "a\n")]);
     let rule = EditRule { must_be_read: true, match_by: MatchBy::Exact };

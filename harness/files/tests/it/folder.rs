@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use files::{Before, Planned, Roots};
-use protocol::{Action, Digest, EditRule, FilePath, Hits, IoWhy, MatchBy, Outcome, Swap};
+use files::{Before, Planned, Roots, Sighting};
+use protocol::{Action, EditRule, FilePath, Hits, IoWhy, MatchBy, Outcome, Swap};
 
 pub const RULE: EditRule = EditRule { must_be_read: true, match_by: MatchBy::Fuzzy };
 /// What is replaced is quoted.
@@ -14,7 +14,7 @@ pub const QUOTED: EditRule = EditRule { must_be_read: false, match_by: MatchBy::
 pub struct Folder {
     dir: tempfile::TempDir,
     pub roots: Roots,
-    read: RefCell<HashMap<PathBuf, Digest>>,
+    read: RefCell<HashMap<PathBuf, Sighting>>,
 }
 
 impl Folder {
@@ -54,7 +54,15 @@ impl Folder {
     pub fn read(&self, name: &str) -> &Self {
         let bytes = std::fs::read(self.path(name)).unwrap();
         let real = self.roots.resolve(name).unwrap().real;
-        self.read.borrow_mut().insert(real, files::digest(&bytes));
+        self.read.borrow_mut().insert(real, Sighting { digest: files::digest(&bytes), unseen: None });
+        self
+    }
+
+    /// The model reads the lines before `unseen`.
+    pub fn read_part(&self, name: &str, unseen: u64) -> &Self {
+        self.read(name);
+        let real = self.roots.resolve(name).unwrap().real;
+        self.read.borrow_mut().get_mut(&real).unwrap().unseen = Some(unseen);
         self
     }
 
@@ -78,7 +86,8 @@ impl Folder {
         files::commit(&planned.edits)?;
         for edit in &planned.edits {
             if let Some(after) = &edit.after {
-                self.read.borrow_mut().insert(edit.place.real.clone(), files::digest(after));
+                let sighting = Sighting { digest: files::digest(after), unseen: None };
+                self.read.borrow_mut().insert(edit.place.real.clone(), sighting);
             }
         }
         Ok(planned)

@@ -178,6 +178,17 @@ fn over_a_file_that_was_read() {
 }
 
 #[test]
+fn taken_away_and_added_anew_is_replaced() {
+    let folder = Folder::of(&[("a.txt", "one\n")]);
+    let patch = "*** Begin Patch\n*** Delete File: a.txt\n*** Add File: a.txt\n+new\n*** End Patch";
+    let exists = |outcome| matches!(outcome, Outcome::EditFailed { why: EditFailure::Exists, .. });
+    assert!(exists(folder.patch(patch).unwrap_err()));
+    assert_eq!(folder.text("a.txt"), "one\n");
+    folder.read("a.txt").patch(patch).unwrap();
+    assert_eq!(folder.text("a.txt"), "new\n");
+}
+
+#[test]
 fn what_changed_since_it_was_read() {
     let folder = Folder::of(&[("a.txt", "one\ntwo\n"), ("gone.txt", "x\n")]);
     folder.read("a.txt").read("gone.txt");

@@ -23,7 +23,21 @@ fn query(pattern: &str) -> Search {
 }
 
 fn search(folder: &Folder, query: &Search) -> Outcome {
-    files::search(query, &folder.roots, &AtomicBool::new(false))
+    files::search(query, &folder.roots, &[], &AtomicBool::new(false))
+}
+
+#[test]
+fn hidden_places_are_not_looked_into_by_any_name() {
+    let folder = Folder::of(&[("keys/id", "PRIVATE\n"), ("keys/sub/id", "PRIVATE\n"), ("open", "PRIVATE\n")]);
+    folder.link("keys", "k");
+    folder.link("keys/id", "l");
+    let hidden = [folder.path("keys").canonicalize().unwrap()];
+    for root in [".", "k", "l", "keys", "keys/sub", "k/id"] {
+        let query = Search { root: Some(FilePath(root.into())), ..query("PRIVATE") };
+        let outcome = files::search(&query, &folder.roots, &hidden, &AtomicBool::new(false));
+        let Outcome::Found { files, .. } = outcome else { panic!("{outcome:?}") };
+        assert_eq!(files.len(), usize::from(root == "."), "{root}: {files:?}");
+    }
 }
 
 /// `file:line:column:text` of each hit, context with `-`; what is more.

@@ -200,7 +200,13 @@ fn script() -> Vec<Record> {
 }
 
 fn first_turn() -> Vec<Record> {
-    let now = FileNow { path: FilePath("/p/a.txt".into()), digest: Digest("bb".into()), lines: 1, bytes: 2 };
+    let now = FileNow {
+        path: FilePath("/p/a.txt".into()),
+        digest: Digest("bb".into()),
+        lines: 1,
+        bytes: 2,
+        whole: true,
+    };
     vec![
         Record::Settings(settings("m")),
         frame(),
