@@ -59,6 +59,10 @@ impl Tasks {
     }
 
     /// Whether no further command is taken.
+    pub(crate) fn is_any_running(&self) -> bool {
+        alive(&self.lock()) > 0
+    }
+
     pub(crate) fn is_full(&self) -> bool {
         alive(&self.lock()) >= limits::TASKS
     }

@@ -1,7 +1,6 @@
 //! Paths inside of a project that can run commands later: hooks, configuration, settings of agents and editors.
 //!
-//! Only what exists is told, so that nothing has to be made to be held; what a command adds is found after it,
-//! by [`new_guarded`].
+//! Only what exists can be held, since nothing is made to be held; what a command adds is found after it.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -16,51 +15,108 @@ const GIT: &[&str] = &["hooks", "config", "config.worktree", "info/attributes", 
 const SETTINGS: &[&str] =
     &[".openinterpreter", ".agents", ".codex", ".claude", ".vscode", ".idea", ".mcp.json"];
 
-/// What stands below a root and only a person may change; each of them exists.
-pub fn guarded_in(root: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> =
-        SETTINGS.iter().map(|name| root.join(name)).filter(|path| exists(path)).collect();
-    let mut folders = VecDeque::from([(root.to_path_buf(), 0)]);
-    let mut looked = 0;
-    while let Some((folder, depth)) = folders.pop_front() {
-        looked += 1;
-        if looked > FOLDERS {
-            break;
+/// What a look at some roots found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Guarded {
+    /// What only a person may change; each exists. Sorted.
+    pub paths: Vec<PathBuf>,
+    /// The folders of git that were there.
+    repositories: Vec<PathBuf>,
+    roots: Vec<PathBuf>,
+}
+
+/// Something that came after a look and that can run commands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Added {
+    pub path: PathBuf,
+    /// Where it was put, so that a repository that was there before does not use it.
+    pub aside: Option<PathBuf>,
+}
+
+impl Guarded {
+    pub fn look(roots: &[PathBuf]) -> Self {
+        let mut found = Self { roots: roots.to_vec(), ..Self::default() };
+        for root in roots {
+            found.paths.extend(SETTINGS.iter().map(|name| root.join(name)).filter(|path| exists(path)));
+            found.walk(root);
         }
-        let git = folder.join(".git");
-        if exists(&git) {
-            found.extend(repository(&git));
+        for list in [&mut found.paths, &mut found.repositories] {
+            list.sort();
+            list.dedup();
         }
-        if depth < DEPTH {
-            folders.extend(subfolders(&folder).into_iter().map(|sub| (sub, depth + 1)));
+        found
+    }
+
+    fn walk(&mut self, root: &Path) {
+        let mut folders = VecDeque::from([(root.to_path_buf(), 0)]);
+        let mut looked = 0;
+        while let Some((folder, depth)) = folders.pop_front() {
+            looked += 1;
+            if looked > FOLDERS {
+                break;
+            }
+            let git = folder.join(".git");
+            if exists(&git) {
+                self.repository(&git);
+            }
+            if depth < DEPTH {
+                folders.extend(subfolders(&folder).into_iter().map(|sub| (sub, depth + 1)));
+            }
         }
     }
-    found.sort();
-    found.dedup();
-    found
+
+    /// The places of one repository, also of a worktree, whose `.git` is a file that names the real one.
+    fn repository(&mut self, git: &Path) {
+        let mut bases = vec![git.to_path_buf()];
+        if git.is_file() {
+            self.paths.push(git.to_path_buf());
+            if let Some(named) = pointer(git, "gitdir:") {
+                if let Some(common) = pointer(&named.join("commondir"), "") {
+                    bases.push(common);
+                }
+                bases.push(named);
+            }
+        }
+        let places = bases.iter().flat_map(|base| GIT.iter().map(|name| base.join(name)));
+        self.paths.extend(places.filter(|path| exists(path)));
+        self.repositories.extend(bases);
+    }
+
+    /// Looks again, and says what came since. In a repository that was there it is put aside: what could not be
+    /// changed must not be made up for by something new, such as a `commondir` that leads to other hooks.
+    pub fn again(&self) -> (Self, Vec<Added>) {
+        let mut now = Self::look(&self.roots);
+        let new = now.paths.iter().filter(|path| self.paths.binary_search(path).is_err());
+        let added = new.map(|path| {
+            let aside = if self.would_use(path) { put_aside(path) } else { None };
+            Added { path: path.clone(), aside }
+        });
+        let added: Vec<Added> = added.collect();
+        now.paths.retain(|path| !added.iter().any(|added| added.path == *path && added.aside.is_some()));
+        (now, added)
+    }
+
+    fn would_use(&self, path: &Path) -> bool {
+        let mut places = self.repositories.iter().flat_map(|base| GIT.iter().map(|name| base.join(name)));
+        places.any(|place| place == path)
+    }
+}
+
+/// Another name beside it; none when it cannot be moved.
+fn put_aside(path: &Path) -> Option<PathBuf> {
+    let (folder, name) = (path.parent()?, path.file_name()?.to_string_lossy());
+    // Through a link it would be somebody else's.
+    if folder.canonicalize().ok()? != folder.parent()?.canonicalize().ok()?.join(folder.file_name()?) {
+        return None;
+    }
+    let aside =
+        (0..100).map(|count| folder.join(format!("{name}.set-aside-{count}"))).find(|path| !exists(path))?;
+    std::fs::rename(path, &aside).ok()?;
+    Some(aside)
 }
 
 fn exists(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok()
-}
-
-/// The places of one repository, also of a worktree, whose `.git` is a file that names the real one.
-fn repository(git: &Path) -> Vec<PathBuf> {
-    let mut bases = vec![git.to_path_buf()];
-    let mut found = Vec::new();
-    if git.is_file() {
-        found.push(git.to_path_buf());
-        if let Some(named) = pointer(git, "gitdir:") {
-            if let Some(common) = pointer(&named.join("commondir"), "") {
-                bases.push(common);
-            }
-            bases.push(named);
-        }
-    }
-    found.extend(
-        bases.iter().flat_map(|base| GIT.iter().map(|name| base.join(name))).filter(|path| exists(path)),
-    );
-    found
 }
 
 fn pointer(file: &Path, prefix: &str) -> Option<PathBuf> {
@@ -78,11 +134,6 @@ fn subfolders(folder: &Path) -> Vec<PathBuf> {
         real && !entry.file_name().to_str().is_some_and(|name| SKIPPED.contains(&name))
     });
     kept.map(|entry| entry.path()).collect()
-}
-
-/// Guarded places that were not there before.
-pub fn new_guarded(root: &Path, before: &[PathBuf]) -> Vec<PathBuf> {
-    guarded_in(root).into_iter().filter(|path| !before.contains(path)).collect()
 }
 
 #[cfg(test)]
@@ -103,14 +154,37 @@ mod tests {
         std::fs::write(root.join(".git/worktrees/tree/commondir"), "../..\n").unwrap();
         std::fs::write(tree.join(".git"), format!("gitdir: {}/.git/worktrees/tree\n", root.display()))
             .unwrap();
-        let found = guarded_in(&root);
+        let look = |root: &Path| Guarded::look(&[root.to_path_buf()]);
+        let found = look(&root);
         let names: Vec<_> =
-            found.iter().map(|path| path.strip_prefix(&root).unwrap().to_str().unwrap()).collect();
+            found.paths.iter().map(|path| path.strip_prefix(&root).unwrap().to_str().unwrap()).collect();
         assert_eq!(names, [".git/config", ".git/hooks", ".vscode", "a/b/.git/hooks"]);
-        let worktree = guarded_in(&tree);
+        let worktree = look(&tree).paths;
         assert!(worktree.contains(&tree.join(".git")));
         assert!(worktree.iter().any(|path| path.ends_with("../../hooks")), "{worktree:?}");
-        std::fs::create_dir_all(root.join("new/.git/hooks")).unwrap();
-        assert_eq!(new_guarded(&root, &found), [root.join("new/.git/hooks")]);
+    }
+
+    #[test]
+    fn what_is_new_in_an_old_repository_is_put_aside() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join(".git")).unwrap();
+        std::fs::write(root.join(".git/config"), "").unwrap();
+        let roots = [root.clone()];
+        let before = Guarded::look(&roots);
+        std::fs::write(root.join(".git/commondir"), "../evil").unwrap();
+        for folder in [".git/hooks", "new/.git/hooks", ".claude"] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        let (_, added) = before.again();
+        let told: Vec<(&str, bool)> = added
+            .iter()
+            .map(|added| (added.path.strip_prefix(&root).unwrap().to_str().unwrap(), added.aside.is_some()))
+            .collect();
+        let wanted =
+            [(".claude", false), (".git/commondir", true), (".git/hooks", true), ("new/.git/hooks", false)];
+        assert_eq!(told, wanted);
+        assert!(!root.join(".git/commondir").exists() && root.join(".git/commondir.set-aside-0").exists());
+        assert_eq!(Guarded::look(&roots).again().1, []);
     }
 }

@@ -28,11 +28,11 @@ async fn no_litter() {
 async fn new_hooks_are_found_after_the_command() {
     let Some(wall) = ground::wall(Level::Full).await else { return };
     let ground = Ground::new();
-    let before = sandbox::guarded_in(&ground.work);
+    let before = sandbox::Guarded::look(std::slice::from_ref(&ground.work));
     let line = "git init -q sub && mkdir -p sub/.git/hooks .claude && echo x > sub/.git/hooks/pre-commit";
     let ran = ground.run(&wall, line, Mode::Write).await;
     assert!(ran.succeeded(), "{}", ran.err);
-    let new = sandbox::new_guarded(&ground.work, &before);
+    let new: Vec<_> = before.again().1.into_iter().map(|added| added.path).collect();
     for name in ["sub/.git/hooks", "sub/.git/config", ".claude"] {
         assert!(new.contains(&ground.work.join(name)), "{name}: {new:?}");
     }
@@ -75,7 +75,7 @@ async fn names_that_are_hard_to_write() {
         let folder = ground.root().join("a b\"c'd$e\nf\u{e9}");
         std::fs::create_dir_all(folder.join(".git/hooks")).unwrap();
         let mut spec = ground.spec("echo 1 > x && ! echo 1 > $O/x", Mode::Write);
-        spec.policy.guarded = sandbox::guarded_in(&folder);
+        spec.policy.guarded = sandbox::Guarded::look(std::slice::from_ref(&folder)).paths;
         spec.policy.roots = vec![folder.clone()];
         spec.cwd = folder.clone();
         let ran = ground::finish(sandbox::start(&wall, spec).unwrap()).await;

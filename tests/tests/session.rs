@@ -121,6 +121,36 @@ fn a_cut_at_any_byte_leaves_a_session_that_goes_on() {
 }
 
 #[test]
+fn the_first_load_after_a_kill_shows_the_command_that_was_cut_off() {
+    let product = Product::new();
+    let script = json!({"turns": [
+        {"calls": [{"tool": "shell", "args": {"command": "touch began; sleep 30"}}]},
+        {"say": "after the kill"}
+    ]});
+    let server = ModelServer::say(&script, &product.work);
+    product.configure(&server, "chat", "mode = \"workspace-write\"");
+    let mut agent = Agent::start(&mut product.command(), &product.work);
+    let session = open(&mut agent, &product);
+    let go = json!({"sessionId": session, "prompt": [{"type": "text", "text": "go"}]});
+    agent.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": go}));
+    let until = Instant::now() + Duration::from_secs(20);
+    while !product.work.join("began").exists() {
+        assert!(Instant::now() < until, "the command did not begin");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    agent.kill();
+    for _ in 0..2 {
+        let mut agent = Agent::start(&mut product.command(), &product.work);
+        agent.ask(0, "initialize", &json!({"protocolVersion": 1}));
+        agent.ask(1, "session/load", &json!({"sessionId": session, "cwd": product.work, "mcpServers": []}));
+        let calls = agent.updates().into_iter().filter(|update| update["sessionUpdate"] == "tool_call");
+        let told: Vec<String> = calls.map(|call| call["status"].to_string()).collect();
+        assert_eq!(told, ["\"failed\""]);
+        agent.end();
+    }
+}
+
+#[test]
 fn killed_in_mid_command_it_resumes_to_the_end() {
     let product = Product::new();
     let script = json!({"turns": [

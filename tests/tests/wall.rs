@@ -190,9 +190,28 @@ fn the_full_wall() {
     probes(None, true);
 }
 
+/// What is missing cannot be held; what a command makes up for it is put aside before git could use it.
 #[test]
-fn landlock_and_seccomp_alone() {
-    // The same programs, but for bubblewrap.
+fn a_repository_is_not_led_elsewhere() {
+    if product::lacks("bwrap") {
+        return;
+    }
+    for line in ["echo ../evil > .git/commondir", "mkdir .git/hooks && echo x > .git/hooks/pre-commit"] {
+        let ground = ground();
+        std::fs::remove_dir_all(ground.product.work.join(".git/hooks")).unwrap();
+        let (code, output) = shell(&ground, line, "workspace-write", None);
+        assert_eq!(code, 0, "{output}");
+        for name in ["commondir", "hooks"] {
+            assert!(!ground.product.work.join(".git").join(name).exists(), "{line}");
+        }
+        let kept = std::fs::read_dir(ground.product.work.join(".git")).unwrap().flatten();
+        let kept = kept.filter(|entry| entry.file_name().to_string_lossy().contains(".set-aside-"));
+        assert_eq!(kept.count(), 1, "{line}");
+    }
+}
+
+/// A path with the same programs, but for bubblewrap.
+fn without_bubblewrap() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for name in [
         "bash", "sh", "cat", "rm", "mv", "ln", "mkfifo", "chmod", "grep", "unshare", "mount", "git", "test",
@@ -206,7 +225,33 @@ fn landlock_and_seccomp_alone() {
             }
         }
     }
-    probes(Some(folder.path()), false);
+    folder
+}
+
+#[test]
+fn landlock_and_seccomp_alone() {
+    probes(Some(without_bubblewrap().path()), false);
+}
+
+#[test]
+fn a_wall_that_is_not_whole_is_told_once() {
+    let ground = ground();
+    let server = ModelServer::say(&json!({"turns": [], "after_last": {"say": "done"}}), &ground.product.work);
+    ground.product.configure(&server, "chat", "");
+    let lower = without_bubblewrap();
+    for (path, times) in [(None, 0), (Some(lower.path()), 1)] {
+        if path.is_none() && product::lacks("bwrap") {
+            continue;
+        }
+        let mut command = ground.product.command();
+        command.args(["exec", "--skip-git-repo-check", "-s", "workspace-write", "go"]);
+        if let Some(path) = path {
+            command.env("PATH", path);
+        }
+        let ran = product::run(&mut command, std::time::Duration::from_secs(30));
+        let told = ran.err.matches("install the package bubblewrap").count();
+        assert_eq!((ran.code, told), (Some(0), times), "{}", ran.err);
+    }
 }
 
 #[test]
@@ -239,6 +284,7 @@ fn loopback_inside_works() {
 #[test]
 fn a_daemon_does_not_outlive_its_command() {
     let ground = ground();
+    product::binary();
     let started = std::time::Instant::now();
     let (code, output) = shell(
         &ground,

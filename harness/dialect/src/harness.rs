@@ -37,6 +37,8 @@ pub struct Context {
     pub settings: Settings,
     /// What the sandbox lacks on this machine; empty when it is whole.
     pub wall_lacks: Vec<String>,
+    /// Whether git's hooks are held, and commands have a loopback of their own.
+    pub wall_is_full: bool,
     /// Whether somebody can answer a question.
     pub can_ask: bool,
     pub plan: Plan,

@@ -188,6 +188,9 @@ impl Actor {
 
     async fn end(mut self) {
         self.means.tasks.stop_all();
+        if let Some(notice) = self.means.left_behind().await {
+            self.emit(EventKind::Noticed(notice));
+        }
         self.emit(EventKind::SessionClosed);
         let answers = self.closing.take().map(|closing| closing.answers).unwrap_or_default();
         self.journal.close().await;

@@ -70,9 +70,6 @@ impl Opening {
                 return None;
             }
         };
-        if self.open.past == Past::All && ground.loaded.is_some() {
-            self.replay().await;
-        }
         Some(self.make(ground, answer).await)
     }
 
@@ -164,7 +161,8 @@ impl Opening {
             known: Arc::clone(&known),
             tasks: Arc::new(Tasks::default()),
             ended,
-            guarded: Arc::default(),
+            guarded: Mutex::default(),
+            wall_told: Default::default(),
             store: self.shared.store.clone(),
             watch: Arc::new(Mutex::new(Watch::new(folders.clone()))),
             cwd,
@@ -214,6 +212,11 @@ impl Opening {
         actor.seat(info);
         if let Some(loaded) = loaded {
             actor.take_up(loaded, &known).await;
+            if self.open.past == Past::All {
+                // With what was cut off, which is written only now; where it cannot be, the rest is shown.
+                let _ = actor.journal.sync().await;
+                self.replay().await;
+            }
         }
         actor.write(Record::Settings(settings)).await;
         if let Some(snapshot) = actor.snapshot().cloned() {

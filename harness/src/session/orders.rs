@@ -159,6 +159,9 @@ impl Actor {
     pub(super) async fn task_ended(&mut self, task: protocol::Task) {
         self.write(Record::Task(task.clone())).await;
         self.emit(EventKind::TaskChanged(task));
+        if let Some(notice) = self.means.left_behind().await {
+            self.emit(EventKind::Noticed(notice));
+        }
     }
 
     /// A thing that is final the moment it is there.

@@ -106,6 +106,7 @@ impl Actor {
             frame: self.frame.clone().unwrap_or_default(),
             settings,
             wall_lacks: Vec::new(),
+            wall_is_full: true,
             can_ask: false,
             plan: self.snapshot().map(|snapshot| snapshot.plan.clone()).unwrap_or_default(),
             tasks: self.means.tasks.list(),

@@ -4,15 +4,17 @@
 pub(crate) mod capture;
 pub(crate) mod edit;
 pub(crate) mod fetch;
+mod guard;
 pub(crate) mod look;
 pub(crate) mod run;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use files::{Roots, Watch};
 use protocol::{Decliner, Outcome, SessionId, Task};
-use sandbox::Wall;
+use sandbox::{Guarded, Wall};
 use tokio::sync::mpsc;
 
 use crate::desk::Desk;
@@ -34,8 +36,10 @@ pub(crate) struct Means {
     pub(crate) tasks: Arc<Tasks>,
     /// Where background commands say that they ended.
     pub(crate) ended: mpsc::Sender<Task>,
-    /// What commands may not change in the folders, found with the first command.
-    pub(crate) guarded: Arc<OnceLock<Vec<PathBuf>>>,
+    /// What commands may not change in the folders, as it was when a command began that goes on.
+    pub(crate) guarded: Mutex<Option<Guarded>>,
+    /// Whether the person was told that the wall is not whole.
+    pub(crate) wall_told: AtomicBool,
     pub(crate) store: Store,
     /// What commands change in the folders.
     pub(crate) watch: Arc<Mutex<Watch>>,

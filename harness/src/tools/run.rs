@@ -1,6 +1,6 @@
 //! Running commands: inside the wall unless the person allowed otherwise, output told while it comes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,8 +11,8 @@ use protocol::{
 };
 use sandbox::{Piece, Policy, Running, Spec};
 
-use super::Bench;
 use super::capture::{Capture, text, trim_end};
+use super::{Bench, guard};
 use crate::approve::Walled;
 use crate::limits::LIVE_PERIOD;
 
@@ -42,9 +42,9 @@ pub(crate) async fn run(
         return Ran { outcome: broken(text), changed: Vec::new() };
     }
     let watch = watcher(bench, walled).await;
-    find_guarded(bench, walled).await;
+    let guarded = guard::before(bench, walled).await;
     let started = Instant::now();
-    let running = match sandbox::start(bench.wall, spec(bench, command, &cwd, walled)) {
+    let running = match sandbox::start(bench.wall, spec(bench, command, &cwd, (walled, guarded))) {
         Ok(running) => running,
         Err(refused) => {
             let why = refused.to_string();
@@ -59,6 +59,9 @@ pub(crate) async fn run(
         AtLimit::Kill | AtLimit::Leave => foreground(bench, item, command, time, running, task).await,
     };
     let wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    if !matches!(end, RunEnd::StillRunning(_)) {
+        guard::after(bench).await;
+    }
     let changed = match watch {
         Some(watch) if !matches!(end, RunEnd::StillRunning(_)) => changes(watch).await,
         _ => Vec::new(),
@@ -79,7 +82,7 @@ fn folder(bench: &Bench<'_>, cwd: Option<&FilePath>) -> Result<PathBuf, Outcome>
     })
 }
 
-fn spec(bench: &Bench<'_>, command: &str, cwd: &std::path::Path, walled: Walled) -> Spec {
+fn spec(bench: &Bench<'_>, command: &str, cwd: &Path, (walled, guarded): (Walled, Vec<PathBuf>)) -> Spec {
     let resolved = bench.resolved;
     let sandbox = match walled {
         Walled::Inside => resolved.settings.sandbox,
@@ -98,7 +101,7 @@ fn spec(bench: &Bench<'_>, command: &str, cwd: &std::path::Path, walled: Walled)
             sandbox,
             network: resolved.settings.network,
             roots,
-            guarded: bench.means.guarded.get().cloned().unwrap_or_default(),
+            guarded,
             hidden: resolved.hidden.clone(),
         },
     }
@@ -226,22 +229,6 @@ async fn watcher(bench: &Bench<'_>, walled: Walled) -> Option<Arc<Mutex<Watch>>>
     let looking = Arc::clone(&watch);
     tokio::task::spawn_blocking(move || lock(&looking).before()).await.ok()?;
     Some(watch)
-}
-
-/// What the wall must hold inside of the folders, looked for once.
-async fn find_guarded(bench: &Bench<'_>, walled: Walled) {
-    if walled == Walled::Outside || bench.resolved.settings.sandbox != Sandbox::WorkspaceWrite {
-        return;
-    }
-    let (found, folders) = (Arc::clone(&bench.means.guarded), bench.means.folders.clone());
-    let extra = bench.resolved.writable_roots.clone();
-    // A search that broke off leaves it to the next command.
-    let _ = tokio::task::spawn_blocking(move || {
-        found.get_or_init(|| {
-            folders.iter().chain(&extra).flat_map(|root| sandbox::guarded_in(root)).collect()
-        });
-    })
-    .await;
 }
 
 async fn changes(watch: Arc<Mutex<Watch>>) -> Vec<FileEdit> {

@@ -8,12 +8,13 @@ mod ear;
 mod listen;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use dialect::{Context, Frame, Harness, Moment, Next, Tally};
 use protocol::model::{ModelCall, ModelRequest, Part, Stop};
 use protocol::{
-    CanAsk, Content, Entry, EntryKind, Failure, FailureKind, Item, ItemId, ItemKind, Json, Limit, Note, Plan,
-    Said, Stage, TurnEnd, TurnId,
+    CanAsk, Content, Entry, EntryKind, Failure, FailureKind, Item, ItemId, ItemKind, Json, Limit, Note,
+    Notice, Plan, Said, Stage, TurnEnd, TurnId,
 };
 use providers::Model;
 use sandbox::Wall;
@@ -90,7 +91,30 @@ impl Turn {
         }
     }
 
+    /// Once a session: a wall that is not whole, and what would make it so.
+    async fn tell_wall(&self) -> Result<(), Stopped> {
+        let walled = self.live().resolved.settings.sandbox != protocol::Sandbox::FullAccess;
+        let told = &self.means.wall_told;
+        if !walled || self.wall.level == sandbox::Level::Full || told.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        let title = match self.wall.level {
+            sandbox::Level::None => {
+                "There is no sandbox on this machine: commands are refused or asked about"
+            }
+            _ => "The sandbox of this machine is not whole",
+        };
+        let mut text = format!("level {}: {}", self.wall.level, self.wall.lacks.join("; "));
+        if let Some(remedy) = &self.wall.remedy {
+            text += &format!(". To mend it: {remedy}");
+        }
+        let notice = Notice { level: protocol::Level::Warning, title: title.into(), text, retry: None };
+        self.tell.tell(Proposal::Notice(notice)).await?;
+        Ok(())
+    }
+
     async fn rounds(&mut self) -> Result<TurnEnd, Stopped> {
+        self.tell_wall().await?;
         let mut tally = Tally::default();
         loop {
             let harness = self.harness()?;
@@ -157,6 +181,7 @@ impl Turn {
             frame: self.frame.clone(),
             settings: self.live().resolved.settings.clone(),
             wall_lacks: self.wall.lacks.clone(),
+            wall_is_full: self.wall.level == sandbox::Level::Full,
             can_ask: self.asks != CanAsk::Nothing,
             plan: self.plan.clone(),
             tasks: self.means.tasks.list(),

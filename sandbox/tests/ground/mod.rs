@@ -110,7 +110,7 @@ impl Ground {
             sandbox,
             network,
             roots: vec![self.work.clone()],
-            guarded: sandbox::guarded_in(&self.work),
+            guarded: sandbox::Guarded::look(std::slice::from_ref(&self.work)).paths,
             hidden: sandbox::secrets_in(&self.root().join("home")),
         }
     }

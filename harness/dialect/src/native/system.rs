@@ -111,15 +111,20 @@ fn permissions(context: &Context) -> String {
     text += match settings.sandbox {
         Sandbox::ReadOnly => "- Commands run in a sandbox that can read files but change none.\n",
         Sandbox::WorkspaceWrite => {
-            "- Commands run in a sandbox that can write in the project folders and in $TMPDIR, and nowhere else. \
-             The configuration and hooks of git there are read-only.\n"
+            "- Commands run in a sandbox that can write in the project folders and in $TMPDIR, and nowhere else.\n"
         }
         Sandbox::FullAccess => "- Commands run without a sandbox.\n",
     };
     if settings.sandbox != Sandbox::FullAccess {
-        text += match settings.network {
-            Network::Off => "- The sandbox has no network but its own loopback.\n",
-            Network::On => "- The sandbox has network.\n",
+        text += match (settings.sandbox, context.wall_is_full) {
+            (Sandbox::WorkspaceWrite, true) => "- The configuration and hooks of git are read-only there.\n",
+            (Sandbox::WorkspaceWrite, false) => "- Leave the configuration and hooks of git as they are.\n",
+            (Sandbox::ReadOnly | Sandbox::FullAccess, _) => "",
+        };
+        text += match (settings.network, context.wall_is_full) {
+            (Network::Off, true) => "- The sandbox has no network but its own loopback.\n",
+            (Network::Off, false) => "- The sandbox has no network, not even its own loopback.\n",
+            (Network::On, _) => "- The sandbox has network.\n",
         };
         if !context.wall_lacks.is_empty() {
             text += &format!("- On this machine the sandbox lacks: {}.\n", context.wall_lacks.join("; "));
