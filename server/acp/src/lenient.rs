@@ -3,6 +3,8 @@
 //!
 //! It knows JSON-RPC and `initialize`'s version, no other method. Called by the transport, line by line.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -44,8 +46,18 @@ pub(crate) fn mend(bytes: &[u8], ids: &Ids) -> Mended {
     if text.is_empty() {
         return Mended::Nothing;
     }
-    let Ok(frame) = serde_json::from_str::<Value>(text) else {
-        return Mended::Answer(refusal("null", NOT_JSON, "the message is not JSON; send one object a line"));
+    let whole = paired(text);
+    let text = whole.as_ref();
+    let frame = match serde_json::from_str::<Value>(text) {
+        Ok(frame) => frame,
+        Err(error) => {
+            let why = if error.is_syntax() && error.to_string().starts_with("recursion limit") {
+                "the message is nested too deeply; at most 127 levels are read"
+            } else {
+                "the message is not JSON; send one object a line"
+            };
+            return Mended::Answer(refusal(&id_of(text), NOT_JSON, why));
+        }
     };
     let Value::Object(mut fields) = frame else {
         let why = "the message must be one JSON object; batches are not taken";
@@ -70,6 +82,43 @@ pub(crate) fn mend(bytes: &[u8], ids: &Ids) -> Mended {
             "the message has no method",
         )),
     }
+}
+
+/// The id of what cannot be read as a whole, so that nobody waits for an answer.
+fn id_of(text: &str) -> String {
+    let id = serde_json::from_str::<Written>(text).ok().map(|written| written.id.get());
+    id.filter(|id| !id.starts_with(['{', '['])).unwrap_or("null").to_string()
+}
+
+/// Half of a letter beyond the first plane, as JavaScript writes a text that was cut there, becomes a letter
+/// that says so.
+fn paired(text: &str) -> Cow<'_, str> {
+    let code = |at: usize| {
+        let digits = text.get(at..)?.strip_prefix("\\u")?.get(..4)?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let (mut out, mut done, mut at) = (String::new(), 0, 0);
+    while let Some(found) = text.get(at..).and_then(|rest| rest.find('\\')) {
+        at += found;
+        let high = code(at).is_some_and(|code| (0xD800..0xDC00).contains(&code));
+        let low = |at| code(at).is_some_and(|code| (0xDC00..0xE000).contains(&code));
+        at += match (high, low(at), low(at + 6)) {
+            (true, _, true) => 12,
+            (true, _, false) | (_, true, _) => {
+                out += text.get(done..at).unwrap_or_default();
+                out += "\\ufffd";
+                done = at + 6;
+                6
+            }
+            // The escaped letter is one byte, or the text is broken.
+            (false, false, _) => 2,
+        };
+    }
+    if done == 0 {
+        return text.into();
+    }
+    out += text.get(done..).unwrap_or_default();
+    out.into()
 }
 
 fn request(method: &str, id: &str, params: Option<Value>, ids: &Ids) -> Mended {
@@ -128,13 +177,15 @@ fn response(id: Value, mut fields: Map<String, Value>) -> Mended {
     Mended::Line(frame.to_string())
 }
 
+/// The id alone, to the letter.
+#[derive(Deserialize)]
+struct Written<'a> {
+    #[serde(borrow)]
+    id: &'a RawValue,
+}
+
 /// An id as the client wrote it: a number that does not fit ours is read once more, as text.
 fn verbatim(text: &str, id: &Value) -> String {
-    #[derive(Deserialize)]
-    struct Written<'a> {
-        #[serde(borrow)]
-        id: &'a RawValue,
-    }
     match id {
         Value::Number(number) if number.is_f64() => match serde_json::from_str::<Written>(text) {
             Ok(written) => written.id.get().to_string(),
@@ -228,6 +279,32 @@ mod tests {
     fn text_that_is_no_utf8_inside_a_string_is_repaired() {
         let mended = line(b"{\"id\":1,\"method\":\"x\",\"params\":{\"t\":\"\xff\"}}").unwrap();
         assert_eq!(mended["params"]["t"], "\u{fffd}");
+    }
+
+    #[test]
+    fn half_letters_are_mended() {
+        for (sent, read) in [
+            (r"cut \ud83d", "cut \u{fffd}"),
+            (r"\ud83d\ude00!", "\u{1f600}!"),
+            (r"\ude00\ud83d\ud83d\ude00", "\u{fffd}\u{fffd}\u{1f600}"),
+            (r"\\ud83d \n", "\\ud83d \n"),
+            (r"é\ud83dé", "é\u{fffd}é"),
+        ] {
+            let mended =
+                line(format!(r#"{{"id":1,"method":"x","params":{{"t":"{sent}"}}}}"#).as_bytes()).unwrap();
+            assert_eq!(mended["params"]["t"], read, "{sent}");
+        }
+        for broken in ["\\", "\\é", "\\ud8", "\\ud83d\\", "{\"a\":\"\\u12\"}"] {
+            assert_eq!(line(broken.as_bytes()), Err(NOT_JSON.into()), "{broken}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_answered_under_its_id() {
+        let deep =
+            format!(r#"{{"id":"a","method":"x","params":{}{}}}"#, "[".repeat(5_000), "]".repeat(5_000));
+        let Mended::Answer(answer) = mend(deep.as_bytes(), &Ids::default()) else { panic!("taken") };
+        assert!(answer.contains(r#""id":"a""#) && answer.contains("nested too deeply"), "{answer}");
     }
 
     #[test]
