@@ -104,6 +104,8 @@ fn a_whole_chat() {
         asked.contains("- two") && asked.contains("+ zwei") && asked.contains("[y] Allow once"),
         "{asked}"
     );
+    // As long as a person needs to read it.
+    std::thread::sleep(Duration::from_secs(1));
     tmux.keys(&["y"]);
     let done = tmux.until("all done here");
     assert!(
@@ -134,6 +136,7 @@ fn a_small_screen_without_colour() {
     tmux.until("/help shows");
     tmux.keys(&["go", "Enter"]);
     tmux.until("[y] Allow once");
+    std::thread::sleep(Duration::from_secs(1));
     tmux.keys(&["n"]);
     let whole = tmux.until("all done here");
     assert!(whole.contains("[ok] printf") && whole.contains("\n     outred\n"), "{whole}");

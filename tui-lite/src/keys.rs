@@ -102,8 +102,7 @@ fn ask(state: &State, key: KeyEvent, control: bool, now: Instant) -> Option<Inte
             }
             let letter = letter.to_ascii_lowercase();
             let chosen = answering::keys(&ask.choices).into_iter().find(|(key, _)| *key == letter);
-            let choose = |id: &str| Intent::Choose(ask.id.clone(), id.to_string());
-            Some(chosen.map_or(Intent::Nothing, |(_, choice)| choose(&choice.id)))
+            chosen.map(|(_, choice)| Intent::Choose(ask.id.clone(), choice.id.clone()))
         }
         AskWhat::Questions(_) => match key.code {
             KeyCode::Enter if key.modifiers.is_empty() => Some(Intent::Reply),
@@ -182,7 +181,7 @@ mod tests {
 
     fn table(state: &State, keys: Vec<(&str, Intent)>) {
         for (name, meant) in keys {
-            assert_eq!(intent(state, key(name), Instant::now()), meant, "{name}");
+            assert_eq!(intent(state, key(name), Instant::now() + Duration::from_secs(1)), meant, "{name}");
         }
     }
 
@@ -252,22 +251,40 @@ mod tests {
             ("Y", choose("once")),
             ("a", choose("always")),
             ("n", choose("reject")),
-            ("x", Intent::Nothing),
+            // It begins a prompt.
+            ("x", letter('x')),
             ("Esc", Intent::Cancel),
             ("C-c", Intent::Cancel),
             ("A-y", Intent::Nothing),
         ];
         table(&state, keys);
+        let fronted = state.fronted.unwrap();
+        assert_eq!(intent(&state, key("y"), fronted + Duration::from_millis(200)), letter('y'));
     }
 
     #[test]
     fn letters_of_a_prompt_answer_no_question() {
         let mut state = testing::state();
         hear(&mut state, vec![started(), EventKind::Asked(Box::new(testing::ask(AskWhat::Act)))]);
-        state.composer.insert("wh");
+        let later = Instant::now() + Duration::from_secs(9);
+        for (text, wait) in [("w", 1), ("h", 2), ("a", 3)] {
+            let now = later + Duration::from_secs(wait);
+            let typed = intent(&state, key(text), now);
+            assert_eq!(typed, letter(text.chars().next().unwrap()));
+            state.step(typed, now);
+        }
+        state.step(Intent::Clear, later);
+        assert!(matches!(intent(&state, key("y"), later + Duration::from_secs(20)), Intent::Choose(..)));
+    }
+
+    #[test]
+    fn a_draft_from_before_a_question_waits_for_a_pause() {
+        let mut state = testing::state();
         let now = Instant::now();
+        state.composer.insert("wh");
         state.typed = Some(now);
-        assert_eq!(intent(&state, key("y"), now), letter('y'));
+        hear(&mut state, vec![started(), EventKind::Asked(Box::new(testing::ask(AskWhat::Act)))]);
+        assert_eq!(intent(&state, key("y"), now + Duration::from_millis(600)), letter('y'));
         let later = now + Duration::from_secs(1);
         assert!(matches!(intent(&state, key("y"), later), Intent::Choose(..)));
     }

@@ -18,6 +18,8 @@ use crate::picker::Picker;
 use crate::talk;
 use crate::transcript::Transcript;
 
+/// A question that came up this long ago or less was not read yet.
+const READING: Duration = Duration::from_millis(500);
 /// Letters typed this long ago or less still belong to a prompt, not to a question that came up meanwhile.
 const TYPING: Duration = Duration::from_millis(700);
 
@@ -78,6 +80,8 @@ pub(crate) struct State {
     pub(crate) diffs: Vec<FileDiff>,
     /// The ask that was put before the person last.
     pub(crate) front: Option<AskId>,
+    /// When that was.
+    pub(crate) fronted: Option<Instant>,
     pub(crate) answered: HashSet<AskId>,
     pub(crate) cwd: FilePath,
     tag: u64,
@@ -106,6 +110,7 @@ impl State {
             arriving: Vec::new(),
             diffs: Vec::new(),
             front: None,
+            fronted: None,
             answered: HashSet::new(),
             cwd: chat.cwd.clone(),
             tag: talk::FIRST_TAG,
@@ -153,8 +158,14 @@ impl State {
 
     /// Whether keys answer the question in front, not the prompt that is being typed.
     pub(crate) fn is_armed(&self, now: Instant) -> bool {
-        let typing = self.typed.is_some_and(|typed| now.saturating_duration_since(typed) < TYPING);
-        self.composer.is_empty() || !typing
+        let within =
+            |at: Option<Instant>, span| at.is_some_and(|at| now.saturating_duration_since(at) < span);
+        !within(self.typed, TYPING) && !within(self.fronted, READING) && !self.is_writing()
+    }
+
+    /// Whether a prompt was begun with the question in front: then every letter belongs to it.
+    pub(crate) fn is_writing(&self) -> bool {
+        !self.composer.is_empty() && self.typed.is_some() && self.typed > self.fronted
     }
 
     pub(crate) fn commands(&self) -> &[SlashCommand] {
@@ -217,6 +228,7 @@ impl State {
             return;
         }
         self.front = Some(ask.id.clone());
+        self.fronted = Some(Instant::now());
         self.answering = None;
         match &ask.what {
             AskWhat::Questions(questions) => self.answering = Some(Answering::new(&ask, questions)),

@@ -51,10 +51,10 @@ fn permission(state: &State, ask: &Ask) -> Vec<Row> {
         Row::words(format!("[{key}] {}", exact(&choice.name).replace('\n', " ")), 4).style(bold())
     });
     rows.extend(keys);
-    let armed = if state.composer.is_empty() {
-        "[Esc] Stop the turn"
-    } else {
-        "[Esc] Stop the turn (pause before a key)"
+    let armed = match (state.composer.is_empty(), state.is_writing()) {
+        (true, _) => "[Esc] Stop the turn",
+        (false, false) => "[Esc] Stop the turn (pause before a key)",
+        (false, true) => "[Esc] Stop the turn (send or empty the input before a key)",
     };
     rows.push(Row::words(armed, 6).style(bold()));
     rows
