@@ -44,7 +44,7 @@ impl Tries {
         };
         let wait_ms = match again {
             _ if count.made >= count.of => return None,
-            Again::Never => return None,
+            Again::Never | Again::TooLate { .. } => return None,
             Again::After { ms } => ms,
             Again::Backoff => backoff_ms(count.made),
         };
@@ -55,6 +55,9 @@ impl Tries {
     /// The last failure, which says how often it was tried again.
     pub(crate) fn given_up(&self, trouble: Trouble) -> Failure {
         let mut failure = trouble.failure;
+        if let Again::TooLate { ms } = trouble.again {
+            failure.text += &format!("; the server asks to wait for {} s", ms / 1000);
+        }
         match self.requests.made + self.streams.made {
             0 => {}
             1 => failure.text += " (after 1 retry)",

@@ -64,7 +64,15 @@ impl Transport {
     async fn checked(&self, response: reqwest::Response) -> Result<reqwest::Response, Trouble> {
         let status = response.status();
         if status.is_success() {
-            return Ok(response);
+            return match page(&response) {
+                None => Ok(response),
+                Some(kind) => {
+                    let base = &self.provider.base_url;
+                    let text =
+                        format!("{base} answered with a web page ({kind}), which no model server does");
+                    Err(Trouble::format(&self.provider, text, Some("check base_url in config.toml")))
+                }
+            };
         }
         let header =
             |name| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_string);
@@ -135,6 +143,12 @@ impl Transport {
 }
 
 /// The beginning of a body.
+/// The type of an answer that is meant for a browser: another address, or a portal that wants a login.
+fn page(response: &reqwest::Response) -> Option<String> {
+    let kind = response.headers().get(reqwest::header::CONTENT_TYPE)?.to_str().ok()?;
+    kind.trim_start().to_ascii_lowercase().starts_with("text/html").then(|| kind.to_string())
+}
+
 async fn start_of(response: reqwest::Response, limit_bytes: usize) -> Result<Vec<u8>, reqwest::Error> {
     let (mut stream, mut body) = (response.bytes_stream(), Vec::new());
     while body.len() < limit_bytes {

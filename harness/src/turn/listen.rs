@@ -42,7 +42,7 @@ impl Turn {
                         }
                         let notice = Notice {
                             level: Level::Warning,
-                            title: format!("Trying again ({} of {})", retry.attempt, retry.of),
+                            title: trying_again(&retry),
                             text: why.to_string(),
                             retry: Some(retry),
                         };
@@ -147,5 +147,14 @@ impl Turn {
             .into());
         }
         Ok(text)
+    }
+}
+
+/// A wait is named where it is long enough to be noticed.
+fn trying_again(retry: &protocol::Retry) -> String {
+    let place = format!("({} of {})", retry.attempt, retry.of);
+    match retry.wait_ms / 1000 {
+        0 => format!("Trying again {place}"),
+        secs => format!("Trying again in {secs} s {place}"),
     }
 }

@@ -27,6 +27,10 @@ pub(crate) enum Again {
     After {
         ms: u64,
     },
+    /// The server asked for more than is waited for.
+    TooLate {
+        ms: u64,
+    },
     Backoff,
 }
 
@@ -75,7 +79,7 @@ impl Trouble {
             (_, FailureKind::Quota) if kind::is_spent(body) => Again::Never,
             (408 | 409 | 425 | 429 | 500..=599, _) => {
                 let asked = refused.retry_after.as_deref().and_then(delay_ms);
-                asked.map_or(Again::Backoff, |ms| Again::After { ms })
+                asked.map_or(Again::Backoff, delay::after)
             }
             _ => Again::Never,
         };
@@ -107,7 +111,7 @@ impl Trouble {
         let spent = kind == FailureKind::Quota && kind::is_spent(&whole);
         let again = match wait_in_text(&said) {
             _ if final_kind || spent => Again::Never,
-            Some(ms) => Again::After { ms },
+            Some(ms) => delay::after(ms),
             None => Again::Backoff,
         };
         Self::new(provider, kind, said, status, again)
@@ -157,6 +161,7 @@ mod tests {
             (404, None, "no", BadRequest, Again::Never),
             (422, None, "no", BadRequest, Again::Never),
             (429, Some("3"), "slow", Quota, Again::After { ms: 3000 }),
+            (429, Some("86400"), "slow", Quota, Again::TooLate { ms: 86_400_000 }),
             (429, Some("1"), r#"{"error":{"code":"insufficient_quota"}}"#, Quota, Again::Never),
             (500, None, "", Provider, Again::Backoff),
             (503, Some("0"), "", Provider, Again::After { ms: 0 }),
