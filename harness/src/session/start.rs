@@ -65,6 +65,7 @@ impl Actor {
             talk: Conversation { entries: self.entries.clone() },
             plan: self.snapshot().map(|snapshot| snapshot.plan.clone()).unwrap_or_default(),
             plan_item: None,
+            usage: self.snapshot().map(|snapshot| snapshot.usage.clone()).unwrap_or_default(),
             steering: Arc::clone(&steering),
             told: self.told.clone(),
             moments,

@@ -207,6 +207,7 @@ impl Turn {
                 "trusted: {}",
                 if live.resolved.trusted { "yes" } else { "no; `interpreter trust` trusts this project" }
             ),
+            format!("usage: {}", usage(&self.usage)),
             format!("wall: {}", self.wall.level),
         ];
         if !self.wall.lacks.is_empty() {
@@ -217,6 +218,15 @@ impl Turn {
         }
         lines.iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
     }
+}
+
+fn usage(usage: &protocol::Usage) -> String {
+    let all = &usage.session;
+    let mut text = format!("{} tokens in ({} of them cached), {} out", all.input, all.cached, all.output);
+    if let Some((used, size)) = usage.window {
+        text += &format!("; {used} of the window's {size} are in use");
+    }
+    text
 }
 
 fn disk(outcome: Outcome) -> Failure {

@@ -43,6 +43,8 @@ pub(crate) struct Turn {
     pub(crate) granted: Vec<String>,
     pub(crate) talk: protocol::Conversation,
     pub(crate) plan: Plan,
+    /// As it was when the turn began.
+    pub(crate) usage: protocol::Usage,
     pub(crate) plan_item: Option<ItemId>,
     pub(crate) steering: Arc<Steering>,
     /// What the model was last told of its permissions.
