@@ -67,7 +67,7 @@ fn edit(case: &Case) -> Verdict {
     if case.settings.mode == "plan" {
         return policy("the session is in plan mode, in which nothing is changed");
     }
-    let guarded = case.edits.iter().flat_map(touched).find(|path| is_guarded(path));
+    let guarded = case.edits.iter().flat_map(touched).find(|path| sandbox::is_guarded(path));
     if let Some(path) = guarded {
         return ask(
             case,
@@ -106,13 +106,6 @@ fn touched(edit: &FileEdit) -> Vec<&Path> {
     let mut paths = vec![edit.place.real.as_path(), edit.place.shown.as_path()];
     paths.extend(edit.from.iter().map(|from| from.real.as_path()));
     paths
-}
-
-/// Something of a repository's own, or settings of agents and editors, at any depth.
-fn is_guarded(path: &Path) -> bool {
-    const NAMES: &[&str] =
-        &[".git", ".openinterpreter", ".agents", ".codex", ".claude", ".vscode", ".idea", ".mcp.json"];
-    path.components().any(|part| part.as_os_str().to_str().is_some_and(|name| NAMES.contains(&name)))
 }
 
 #[cfg(unix)]
@@ -365,15 +358,6 @@ mod tests {
         let fetch =
             Action::Fetch { url: "https://example.org/a".into(), cap: Default::default(), limit_ms: 1 };
         assert!(matches!(table.ask(&fetch), Verdict::Deny { .. }));
-    }
-
-    #[test]
-    fn settings_and_hooks_are_guarded_at_any_depth() {
-        for path in ["/w/.git/hooks/x", "/w/sub/.git/config", "/w/.openinterpreter/config.toml"] {
-            assert!(is_guarded(Path::new(path)), "{path}");
-        }
-        assert!(!is_guarded(Path::new("/w/src/git.rs")));
-        assert!(is_guarded(Path::new("/w/.mcp.json")) && !is_guarded(Path::new("/w/.gitignore")));
     }
 
     #[test]

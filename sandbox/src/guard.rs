@@ -12,8 +12,32 @@ const DEPTH: usize = 6;
 /// In a repository: what makes git run something.
 const GIT: &[&str] = &["hooks", "config", "config.worktree", "info/attributes", "commondir", "gitdir"];
 /// In a root: settings of agents and editors, which can run something too.
-const SETTINGS: &[&str] =
-    &[".openinterpreter", ".agents", ".codex", ".claude", ".vscode", ".idea", ".mcp.json"];
+const SETTINGS: &[&str] = &[
+    ".openinterpreter",
+    ".agents",
+    ".codex",
+    ".claude",
+    ".gemini",
+    ".qwen",
+    ".kimi",
+    ".cursor",
+    ".zed",
+    ".vscode",
+    ".idea",
+    ".devcontainer",
+    ".husky",
+    ".envrc",
+    ".mcp.json",
+];
+
+/// Whether a path leads to or through something of a repository's own or such settings, at any depth.
+/// Upper case counts too: where the file system does not tell it apart, `.GIT` is `.git`.
+pub fn is_guarded(path: &Path) -> bool {
+    path.components().any(|part| {
+        let name = part.as_os_str().to_ascii_lowercase();
+        name == ".git" || SETTINGS.iter().any(|known| name == *known)
+    })
+}
 
 /// What a look at some roots found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -139,6 +163,17 @@ fn subfolders(folder: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settings_and_hooks_are_guarded_at_any_depth_and_in_any_case() {
+        for path in ["/w/.git/hooks/x", "/w/sub/.GIT/config", "/w/.Claude/x", "/w/.mcp.json", "a/.husky/_/h"]
+        {
+            assert!(is_guarded(Path::new(path)), "{path}");
+        }
+        for path in ["/w/src/git.rs", "/w/.gitignore", "/w/.github/x", "/w/envrc"] {
+            assert!(!is_guarded(Path::new(path)), "{path}");
+        }
+    }
 
     #[test]
     fn hooks_configs_worktrees_and_nested_repositories() {

@@ -45,7 +45,7 @@ mod trial;
 mod wall;
 
 pub use env::scrub;
-pub use guard::{Added, Guarded};
+pub use guard::{Added, Guarded, is_guarded};
 pub use level::Level;
 pub use policy::{Policy, Refused, Spec};
 pub use running::{Piece, Running};
