@@ -5,6 +5,8 @@ use std::path::Path;
 use files::FileEdit;
 use protocol::{Action, Approval, Choice, Decliner, Grant, Network, Sandbox, Settings};
 
+use crate::tools::fetch;
+
 /// What is known when the question comes up.
 pub(crate) struct Case<'a> {
     pub(crate) action: &'a Action,
@@ -58,7 +60,7 @@ pub(crate) fn approve(case: &Case) -> Verdict {
         | Action::Question(_) => Verdict::Allow { walled: Walled::Inside },
         Action::Write { .. } | Action::Edit { .. } | Action::Patch { .. } => edit(case),
         Action::Run { command, unsandboxed, .. } => run(case, command, unsandboxed.as_deref()),
-        Action::Fetch { url, .. } => fetch(case, url),
+        Action::Fetch { url, .. } => get(case, url),
     }
 }
 
@@ -154,9 +156,12 @@ fn run(case: &Case, command: &str, unsandboxed: Option<&str>) -> Verdict {
     Verdict::Allow { walled: Walled::Inside }
 }
 
-fn fetch(case: &Case, url: &str) -> Verdict {
-    let host = url.split("://").nth(1).unwrap_or(url).split(['/', '?', '#']).next().unwrap_or_default();
-    let scope = Scope { id: format!("fetch:{host}"), name: format!("fetches from {host}") };
+fn get(case: &Case, url: &str) -> Verdict {
+    let site = match fetch::address(url) {
+        Ok(url) => fetch::site(&url),
+        Err(why) => return Verdict::Deny { by: Decliner::Policy, why },
+    };
+    let scope = Scope { id: format!("fetch:{site}"), name: format!("fetches from {site}") };
     match case.settings.network {
         Network::On if case.settings.approval != Approval::Untrusted => {
             Verdict::Allow { walled: Walled::Inside }
@@ -358,6 +363,24 @@ mod tests {
         let fetch =
             Action::Fetch { url: "https://example.org/a".into(), cap: Default::default(), limit_ms: 1 };
         assert!(matches!(table.ask(&fetch), Verdict::Deny { .. }));
+    }
+
+    #[test]
+    fn a_fetch_is_asked_about_by_its_site_and_a_password_is_refused() {
+        let get = |url: &str| Action::Fetch { url: url.into(), cap: Default::default(), limit_ms: 1 };
+        let mut table = Table::new(Approval::OnRequest, Sandbox::WorkspaceWrite);
+        table.granted = vec!["fetch:example.org".into()];
+        let inside = Verdict::Allow { walled: Walled::Inside };
+        assert_eq!(table.ask(&get("HTTPS://EXAMPLE.org/a")), inside);
+        for url in ["http://example.org:8080/", "http://example.org.evil.example/", "http:///other.example/"]
+        {
+            assert!(matches!(table.ask(&get(url)), Verdict::Ask { .. }), "{url}");
+        }
+        table.settings.network = Network::On;
+        for url in ["http://me:secret@example.org/", "file:///etc/passwd", "example.org"] {
+            let Verdict::Deny { why, .. } = table.ask(&get(url)) else { panic!("{url}") };
+            assert!(!why.contains("secret"), "{why}");
+        }
     }
 
     #[test]

@@ -26,3 +26,5 @@ pub(crate) const KEPT_BYTES: usize = 512 * 1024;
 pub(crate) const TITLE_CHARS: usize = 60;
 /// Bytes of a page that a fetch reads.
 pub(crate) const FETCH_BYTES: usize = 4 * 1024 * 1024;
+/// Redirects in a row that a fetch follows.
+pub(crate) const FETCH_HOPS: usize = 10;
