@@ -5,6 +5,8 @@ use std::path::Path;
 use files::FileEdit;
 use protocol::{Action, Approval, Choice, Decliner, Grant, Network, Sandbox, Settings};
 
+use crate::limits::CHOICE_CHARS;
+use crate::plain;
 use crate::tools::fetch;
 
 /// What is known when the question comes up.
@@ -12,6 +14,12 @@ pub(crate) struct Case<'a> {
     pub(crate) action: &'a Action,
     /// What an edit would do; empty for other actions.
     pub(crate) edits: &'a [FileEdit],
+    /// Where a command would run, links followed.
+    pub(crate) folder: &'a Path,
+    /// The session's folder, links followed.
+    pub(crate) cwd: &'a Path,
+    /// The project, for which scopes are kept.
+    pub(crate) project: &'a Path,
     pub(crate) settings: &'a Settings,
     pub(crate) trusted: bool,
     pub(crate) can_ask: bool,
@@ -19,6 +27,13 @@ pub(crate) struct Case<'a> {
     pub(crate) wall: Result<(), String>,
     /// Scopes allowed for this session or for good.
     pub(crate) granted: &'a [String],
+}
+
+impl Case<'_> {
+    /// The folder of a command as it is told a person, unless it is the session's.
+    fn elsewhere(&self) -> Option<&Path> {
+        (self.folder != self.cwd).then(|| self.folder.strip_prefix(self.cwd).unwrap_or(self.folder))
+    }
 }
 
 #[derive(Debug, PartialEq)]
@@ -125,7 +140,7 @@ fn hard_linked(_: &FileEdit) -> Option<&Path> {
 }
 
 fn run(case: &Case, command: &str, unsandboxed: Option<&str>) -> Verdict {
-    let scope = run_scope(command);
+    let scope = run_scope(case, command);
     if let Some(reason) = unsandboxed
         && case.settings.sandbox != Sandbox::FullAccess
     {
@@ -134,7 +149,7 @@ fn run(case: &Case, command: &str, unsandboxed: Option<&str>) -> Verdict {
     if case.settings.sandbox == Sandbox::FullAccess {
         return match case.settings.approval {
             Approval::Never => Verdict::Allow { walled: Walled::Outside },
-            Approval::OnRequest | Approval::Untrusted if is_known_read(command) => {
+            Approval::OnRequest | Approval::Untrusted if plain::only_looks(command, Walled::Outside) => {
                 Verdict::Allow { walled: Walled::Outside }
             }
             Approval::OnRequest | Approval::Untrusted => {
@@ -150,7 +165,7 @@ fn run(case: &Case, command: &str, unsandboxed: Option<&str>) -> Verdict {
             }
         };
     }
-    if case.settings.approval == Approval::Untrusted && !is_known_read(command) {
+    if case.settings.approval == Approval::Untrusted && !plain::only_looks(command, Walled::Inside) {
         return ask(case, "every command is asked about".into(), Some(scope));
     }
     Verdict::Allow { walled: Walled::Inside }
@@ -215,49 +230,35 @@ fn policy(why: &str) -> Verdict {
     Verdict::Deny { by: Decliner::Policy, why: why.into() }
 }
 
-/// Commands whose first two words tell enough, when they are plain; the whole line otherwise.
-fn run_scope(command: &str) -> Scope {
-    let line = command.trim();
-    let plain =
-        !line.contains(['|', '&', ';', '<', '>', '`', '$', '(', ')', '\n', '\\', '"', '\'', '{', '*', '=']);
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let named =
-        |word: &str| word.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter));
-    match words.as_slice() {
-        [program, verb, ..]
-            if plain && named(program) && named(verb) && !verb.starts_with('-') && has_verbs(program) =>
-        {
-            Scope { id: format!("run:{program} {verb}"), name: format!("`{program} {verb} …`") }
+/// A plain command's first two words where they tell enough, the whole line otherwise; and the folder, unless
+/// it is the project's own, for which scopes are kept.
+fn run_scope(case: &Case, command: &str) -> Scope {
+    let at = if case.folder == case.project { String::new() } else { format!("@{:?}", case.folder) };
+    let place = case.elsewhere().map(|folder| format!(" in {}", folder.display())).unwrap_or_default();
+    match plain::verb(command) {
+        Some((program, verb)) => {
+            Scope { id: format!("run{at}:{program} {verb}"), name: format!("`{program} {verb} …`{place}") }
         }
-        _ => Scope { id: format!("run:={line}"), name: format!("exactly `{line}`") },
+        None => {
+            let name = format!("exactly `{}`{place}", short(command));
+            Scope { id: format!("run{at}:={command}"), name }
+        }
     }
 }
 
-/// Programs whose second word says what they do.
-fn has_verbs(program: &str) -> bool {
-    const PROGRAMS: &[&str] = &[
-        "cargo", "git", "npm", "pnpm", "yarn", "go", "make", "docker", "kubectl", "pip", "uv", "poetry",
-        "dotnet", "mvn", "gradle",
-    ];
-    PROGRAMS.contains(&program)
-}
-
-/// Plain commands that only look. Convenience, not a wall.
-fn is_known_read(command: &str) -> bool {
-    const READS: &[&str] =
-        &["ls", "pwd", "cat", "head", "tail", "wc", "grep", "rg", "stat", "file", "which", "echo", "date"];
-    const GIT_READS: &[&str] = &["status", "log", "diff", "show", "branch", "rev-parse"];
-    let plain = !command.contains(['|', '&', ';', '<', '>', '`', '$', '(', '\n', '\\']);
-    let mut words = command.split_whitespace();
-    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let quiet = !command.contains("--output") && !command.contains("--ext-diff") && !command.contains("-D");
-    plain && (READS.contains(&first) || (first == "git" && GIT_READS.contains(&second) && quiet))
+/// As much of a command as the name of a choice has room for.
+fn short(command: &str) -> String {
+    match command.char_indices().nth(CHOICE_CHARS) {
+        Some((end, _)) => format!("{}…", command.get(..end).unwrap_or(command)),
+        None => command.into(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use protocol::{AtLimit, RunTime};
+    use std::path::PathBuf;
 
     fn settings(mode: &str, approval: Approval, sandbox: Sandbox) -> Settings {
         Settings {
@@ -283,11 +284,23 @@ mod tests {
         }
     }
 
+    /// The scope and the name of "always".
+    fn always(verdict: Verdict) -> (String, String) {
+        let Verdict::Ask { choices, .. } = verdict else { panic!("{verdict:?}") };
+        let always = choices.into_iter().find_map(|choice| match choice.grant {
+            Grant::Always { scope } => Some((scope, choice.name)),
+            _ => None,
+        });
+        always.unwrap()
+    }
+
     struct Table {
         settings: Settings,
         wall: Result<(), String>,
         granted: Vec<String>,
         trusted: bool,
+        folder: PathBuf,
+        cwd: PathBuf,
     }
 
     impl Table {
@@ -297,6 +310,8 @@ mod tests {
                 wall: Ok(()),
                 granted: Vec::new(),
                 trusted: true,
+                folder: "/w".into(),
+                cwd: "/w".into(),
             }
         }
 
@@ -304,6 +319,9 @@ mod tests {
             approve(&Case {
                 action,
                 edits: &[],
+                folder: &self.folder,
+                cwd: &self.cwd,
+                project: Path::new("/w"),
                 settings: &self.settings,
                 trusted: self.trusted,
                 can_ask: true,
@@ -384,14 +402,53 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_looks_are_known_reads() {
-        for line in ["ls -la", "git diff HEAD", "cat a b"] {
-            assert!(is_known_read(line), "{line}");
+    fn a_grant_is_for_one_folder() {
+        let mut table = Table::new(Approval::OnRequest, Sandbox::WorkspaceWrite);
+        let script = command("./x.sh", Some("why"));
+        let (scope, name) = always(table.ask(&script));
+        assert_eq!((scope.as_str(), name.as_str()), ("outside:run:=./x.sh", "Always allow exactly `./x.sh`"));
+        table.granted = vec![scope, "outside:run:cargo test".into()];
+        table.folder = "/w/sub".into();
+        let (scope, name) = always(table.ask(&script));
+        assert_eq!(scope, "outside:run@\"/w/sub\":=./x.sh");
+        assert_eq!(name, "Always allow exactly `./x.sh` in sub");
+        let (scope, name) = always(table.ask(&command("cargo test", Some("why"))));
+        assert_eq!(scope, "outside:run@\"/w/sub\":cargo test");
+        assert_eq!(name, "Always allow `cargo test …` in sub");
+        table.granted.push(scope);
+        table.folder = "/else".into();
+        assert!(always(table.ask(&command("cargo test", Some("why")))).1.ends_with(" in /else"));
+        // A session below the project shares the project's list of scopes.
+        (table.folder, table.cwd) = ("/w/sub".into(), "/w/sub".into());
+        let (scope, name) = always(table.ask(&script));
+        assert_eq!(
+            (scope.as_str(), name.as_str()),
+            ("outside:run@\"/w/sub\":=./x.sh", "Always allow exactly `./x.sh`")
+        );
+    }
+
+    #[test]
+    fn a_long_command_is_cut_in_the_name_alone() {
+        let line = "é".repeat(6_000);
+        let table = Table::new(Approval::OnRequest, Sandbox::WorkspaceWrite);
+        let (scope, name) = always(table.ask(&command(&line, Some("why"))));
+        assert_eq!(scope, format!("outside:run:={line}"));
+        assert_eq!(name, format!("Always allow exactly `{}…`", "é".repeat(120)));
+    }
+
+    #[test]
+    fn git_is_asked_about_where_there_is_no_wall() {
+        let looks =
+            [("git status", true), ("git branch evil", true), ("ls -la", false), ("rg --pre x y", true)];
+        for (line, asked) in looks {
+            for approval in [Approval::OnRequest, Approval::Untrusted] {
+                let verdict = Table::new(approval, Sandbox::FullAccess).ask(&command(line, None));
+                assert_eq!(matches!(verdict, Verdict::Ask { .. }), asked, "{line}");
+            }
         }
-        for line in
-            ["ls > x", "cat a | sh", "git push", "git branch -D x", "git diff --output=x", "echo $(rm x)"]
-        {
-            assert!(!is_known_read(line), "{line}");
-        }
+        let table = Table::new(Approval::Untrusted, Sandbox::WorkspaceWrite);
+        let inside = Verdict::Allow { walled: Walled::Inside };
+        assert_eq!(table.ask(&command("git log --oneline -5", None)), inside);
+        assert!(matches!(table.ask(&command("git branch evil", None)), Verdict::Ask { .. }));
     }
 }

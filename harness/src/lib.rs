@@ -13,6 +13,7 @@ mod journal;
 mod known;
 mod limits;
 mod lobby;
+mod plain;
 mod proposal;
 mod session;
 mod setup;

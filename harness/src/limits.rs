@@ -28,3 +28,5 @@ pub(crate) const TITLE_CHARS: usize = 60;
 pub(crate) const FETCH_BYTES: usize = 4 * 1024 * 1024;
 /// Redirects in a row that a fetch follows.
 pub(crate) const FETCH_HOPS: usize = 10;
+/// Characters of a command in the name of a choice.
+pub(crate) const CHOICE_CHARS: usize = 120;

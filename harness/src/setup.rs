@@ -38,6 +38,8 @@ pub struct Resolved {
     /// What the person should know: unknown keys, a broken file, an ignored project configuration.
     pub notices: Vec<Notice>,
     pub trusted: bool,
+    /// The project around cwd, links followed: what `trust` and `allow` are kept for.
+    pub project: PathBuf,
     /// Writable folders beside cwd and the session's roots.
     pub writable_roots: Vec<PathBuf>,
     /// Paths that commands may neither read nor write.

@@ -27,15 +27,12 @@ pub(crate) async fn run(
     bench: &Bench<'_>,
     item: &ItemId,
     action: &Action,
+    cwd: &Path,
     walled: Walled,
     task: TaskId,
 ) -> Ran {
-    let Action::Run { command, cwd, time, .. } = action else {
+    let Action::Run { command, time, .. } = action else {
         return Ran { outcome: broken(format!("not a command: {}", action.title())), changed: Vec::new() };
-    };
-    let cwd = match folder(bench, cwd.as_ref()) {
-        Ok(cwd) => cwd,
-        Err(outcome) => return Ran { outcome, changed: Vec::new() },
     };
     if time.at_limit == AtLimit::Now && bench.means.tasks.is_full() {
         let text = format!("{} background commands are running; stop one first", crate::limits::TASKS);
@@ -44,14 +41,14 @@ pub(crate) async fn run(
     let watch = watcher(bench, walled).await;
     let guarded = guard::before(bench, walled).await;
     let started = Instant::now();
-    let running = match sandbox::start(bench.wall, spec(bench, command, &cwd, (walled, guarded))) {
+    let running = match sandbox::start(bench.wall, spec(bench, command, cwd, (walled, guarded))) {
         Ok(running) => running,
         Err(refused) => {
             let why = refused.to_string();
             return Ran { outcome: Outcome::Declined { by: Decliner::Sandbox, why }, changed: Vec::new() };
         }
     };
-    let cwd = FilePath::from(cwd.as_path());
+    let cwd = FilePath::from(cwd);
     let (end, output) = match time.at_limit {
         AtLimit::Now => {
             (background(bench, item, command, running, Capture::default(), task), Default::default())
@@ -69,7 +66,8 @@ pub(crate) async fn run(
     Ran { outcome: Outcome::Ran { end, output, wall_ms, cwd }, changed }
 }
 
-fn folder(bench: &Bench<'_>, cwd: Option<&FilePath>) -> Result<PathBuf, Outcome> {
+/// Where a command runs: a folder that is there.
+pub(crate) fn folder(bench: &Bench<'_>, cwd: Option<&FilePath>) -> Result<PathBuf, Outcome> {
     let Some(cwd) = cwd else { return Ok(bench.means.cwd.clone()) };
     let place = bench.means.roots.resolve(&cwd.0)?;
     if place.real.is_dir() {

@@ -1,5 +1,6 @@
 //! One call of the model, from its arguments to its result: action, approve, begun, act, reply, record.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dialect::Harness;
@@ -17,6 +18,11 @@ use crate::setup::Live;
 use crate::tools::edit::Draft;
 use crate::tools::{edit, fetch, look, run};
 use crate::undo;
+
+/// Links followed, so that one folder has one name.
+fn real(folder: &Path) -> PathBuf {
+    folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf())
+}
 
 /// What has been decided about a call.
 enum Leave {
@@ -74,7 +80,14 @@ impl Turn {
             act.files = diffs(draft);
             self.tell.change(&item, Change::Files(act.files.clone())).await?;
         }
-        let walled = match self.leave(&live, &item, &action, draft.as_ref()).await? {
+        let folder = match &action {
+            Action::Run { cwd, .. } => match run::folder(&self.bench(&live.resolved), cwd.as_ref()) {
+                Err(outcome) => return self.finish(harness, item, act, outcome).await,
+                Ok(folder) => folder,
+            },
+            _ => self.means.cwd.clone(),
+        };
+        let walled = match self.leave(&live, &item, &action, draft.as_ref(), &folder).await? {
             Leave::Granted(walled) => walled,
             Leave::Refused(outcome) => return self.finish(harness, item, act, outcome).await,
         };
@@ -90,7 +103,7 @@ impl Turn {
                     return self.finish(harness, item, act, outcome).await;
                 }
                 let task = self.ids.task();
-                let ran = run::run(&self.bench(&live.resolved), &item, &action, walled, task).await;
+                let ran = run::run(&self.bench(&live.resolved), &item, &action, &folder, walled, task).await;
                 act.files = ran.changed.iter().map(|edit| edit.diff.clone()).collect();
                 if !act.files.is_empty() {
                     self.tell.change(&item, Change::Files(act.files.clone())).await?;
@@ -149,10 +162,14 @@ impl Turn {
         item: &ItemId,
         action: &Action,
         draft: Option<&Draft>,
+        folder: &Path,
     ) -> Result<Leave, Stopped> {
         let verdict = approve(&Case {
             action,
             edits: draft.map_or(&[], |draft| draft.planned.edits.as_slice()),
+            folder: &real(folder),
+            cwd: &real(&self.means.cwd),
+            project: &live.resolved.project,
             settings: &live.resolved.settings,
             trusted: live.resolved.trusted,
             can_ask: self.asks != CanAsk::Nothing,

@@ -92,6 +92,7 @@ impl Setup for Config {
             settings,
             notices,
             trusted: layers.trusted,
+            project: project_root(cwd),
             writable_roots,
             hidden: hidden.into_iter().chain(own.exists().then_some(own)).collect(),
             env: raw.environment(),
