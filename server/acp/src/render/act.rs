@@ -194,7 +194,8 @@ fn terminal_id(id: &ItemId) -> String {
     format!("term_{id}")
 }
 
-fn cwd(act: &Act, view: View<'_>) -> Option<String> {
+/// Where a command runs.
+pub(super) fn cwd(act: &Act, view: View<'_>) -> Option<String> {
     match &act.action {
         Some(Action::Run { cwd: Some(cwd), .. }) => Some(view.place.absolute(cwd)),
         _ => view.place.cwd().map(|cwd| cwd.to_string_lossy().into_owned()),

@@ -1,9 +1,11 @@
 //! What is put before a person as `session/request_permission`.
 
-use protocol::{Action, Ask, Grant, Item, ItemKind, Question};
+use std::path::Path;
+
+use protocol::{Act, Action, Ask, Grant, Item, ItemKind, Question};
 use serde_json::{Value, json};
 
-use super::act::{call_id, kind, put_locations, raw_input};
+use super::act::{call_id, cwd, kind, put_locations, raw_input};
 use super::diff::diffs;
 use super::outcome::{fenced, text};
 use super::{View, put};
@@ -37,6 +39,8 @@ fn call(ask: &Ask, item: Option<&Item>, view: View<'_>) -> Value {
     let mut shown = Vec::new();
     if let Some(Action::Run { command, .. }) = &act.action {
         shown.push(text(&fenced(command)));
+        // Quoted, so that a folder's name cannot pass for words of ours.
+        shown.extend(elsewhere(act, view).map(|folder| text(&format!("in {folder:?}"))));
     }
     if !ask.why.is_empty() {
         shown.push(text(&ask.why));
@@ -44,6 +48,11 @@ fn call(ask: &Ask, item: Option<&Item>, view: View<'_>) -> Value {
     shown.extend(diffs(&act.files, view));
     put(&mut call, "content", shown.into());
     call
+}
+
+/// The folder of a command, unless it is the session's.
+fn elsewhere(act: &Act, view: View<'_>) -> Option<String> {
+    cwd(act, view).filter(|folder| view.place.cwd() != Some(Path::new(folder)))
 }
 
 /// A question with its choices, for a client without forms. The options are numbered, and skipping is one.

@@ -3,7 +3,7 @@
 use protocol::*;
 use serde_json::{Value, json};
 
-use crate::fake::{Fake, act, formed, run};
+use crate::fake::{Fake, act, cwd, formed, run};
 
 fn ask(what: AskWhat) -> EventKind {
     let choice = |id: &str, name: &str, grant| Choice { id: id.into(), name: name.into(), grant };
@@ -25,9 +25,13 @@ fn closed() -> EventKind {
 
 /// A face that has just asked for permission to run a command; the request's frame.
 async fn asking(command: &str) -> (Fake, Value) {
+    asking_to(run(command)).await
+}
+
+async fn asking_to(action: Action) -> (Fake, Value) {
     let mut fake = Fake::open(json!({}), "s").await;
     fake.start_item("s", 1, ItemKind::Act(act("shell", Verb::Run)));
-    fake.change("s", 1, formed(run(command)));
+    fake.change("s", 1, formed(action));
     fake.change("s", 1, Change::Stage(Stage::Waiting));
     fake.event("s", ask(AskWhat::Act));
     fake.update().await;
@@ -63,6 +67,28 @@ async fn a_permission_shows_the_whole_command_and_what_each_choice_means() {
     answer(&mut fake, &request, json!({"outcome": {"outcome": "selected", "optionId": "always"}})).await;
     let given = Answer::Choice { id: "always".into(), note: None };
     assert_eq!(fake.order().await.1, Order::Answer { ask: AskId(1), answer: given });
+}
+
+#[tokio::test]
+async fn a_permission_shows_a_folder_that_is_not_the_sessions() {
+    for (folder, shown) in [
+        ("sub", Some(format!("in \"{}/sub\"", cwd()))),
+        ("/elsewhere", Some("in \"/elsewhere\"".into())),
+        (&cwd(), None),
+        (".", None),
+    ] {
+        let mut action = run("./x.sh");
+        if let Action::Run { cwd, .. } = &mut action {
+            *cwd = Some(FilePath(folder.into()));
+        }
+        let (_fake, request) = asking_to(action).await;
+        let content = request["params"]["toolCall"]["content"].as_array().unwrap();
+        let texts: Vec<&str> = content.iter().filter_map(|part| part["content"]["text"].as_str()).collect();
+        let mut expected = vec!["```\n./x.sh\n```"];
+        expected.extend(shown.as_deref());
+        expected.push("needs the network");
+        assert_eq!(texts, expected, "{folder}");
+    }
 }
 
 #[tokio::test]
