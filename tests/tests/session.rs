@@ -151,6 +151,29 @@ fn the_first_load_after_a_kill_shows_the_command_that_was_cut_off() {
 }
 
 #[test]
+fn what_was_read_in_part_is_a_part_after_a_restart() {
+    let product = Product::new();
+    std::fs::write(product.work.join("a.txt"), "1\n2\n3\n").unwrap();
+    std::fs::write(product.work.join("b.txt"), "1\n2\n3\n").unwrap();
+    let read = |path: &str, limit: u32| json!({"tool": "read", "args": {"path": path, "limit": limit}});
+    let write = |path: &str| json!({"tool": "write", "args": {"path": path, "content": "mine\n"}});
+    let script = json!({"turns": [
+        {"calls": [read("a.txt", 2), read("b.txt", 3)]},
+        {"say": "read"},
+        {"calls": [write("a.txt"), write("b.txt")]},
+        {"say": "done"}
+    ]});
+    let server = ModelServer::say(&script, &product.work);
+    product.configure(&server, "chat", "");
+    let ran = product.exec(&["--skip-git-repo-check", "-s", "workspace-write", "go"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let ran = product.exec(&["--skip-git-repo-check", "resume", "--last", "go on"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let text = |name| std::fs::read_to_string(product.work.join(name)).unwrap();
+    assert_eq!((text("a.txt").as_str(), text("b.txt").as_str()), ("1\n2\n3\n", "mine\n"));
+}
+
+#[test]
 fn killed_in_mid_command_it_resumes_to_the_end() {
     let product = Product::new();
     let script = json!({"turns": [
@@ -174,6 +197,8 @@ fn killed_in_mid_command_it_resumes_to_the_end() {
     let ran = product.exec(&["--json", "--skip-git-repo-check", "resume", "--last", "go on"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("after the kill"));
+    // Two requests before the kill, one after it.
+    assert!(ran.out.contains("\"input_tokens\":300"), "{}", ran.out);
     let asked = server.requests().last().unwrap().body.to_string();
     assert!(asked.contains("Interrupted. It may have happened"), "{asked}");
     assert!(!product.work.join("late").exists());

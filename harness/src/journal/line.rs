@@ -63,6 +63,7 @@ pub(super) const KINDS: &[&str] = &[
     "task",
     "edited",
     "undone",
+    "used",
     "turn_ended",
     "title",
 ];

@@ -132,6 +132,7 @@ impl Loaded {
                 None => self.undo.push((turn, edits)),
             },
             Record::Undone { turn } => self.undo.retain(|(undone, _)| *undone != turn),
+            Record::Used(usage) => self.usage = usage,
             Record::TurnEnded { turn, usage, .. } => {
                 self.next.saw_turn(&turn);
                 self.usage = usage;
@@ -215,8 +216,11 @@ impl NextIds {
                 tasks.iter().for_each(|task| self.saw_task(&task.id));
                 None
             }
-            Outcome::Read { path, digest, seen, .. } => {
-                let body = ReadBody::Lines { text: String::new(), first: 1, count: 0, total: 0, more: false };
+            Outcome::Read { path, digest, seen, mut body } => {
+                match &mut body {
+                    ReadBody::Lines { text, .. } => text.clear(),
+                    ReadBody::Image { data, .. } => data.0.clear(),
+                }
                 Some(Outcome::Read { path, digest, seen, body })
             }
             Outcome::Edited { .. } => Some(outcome),

@@ -59,6 +59,8 @@ pub enum Record {
     Undone {
         turn: TurnId,
     },
+    /// What was used so far, told with each request.
+    Used(Usage),
     TurnEnded {
         turn: TurnId,
         end: TurnEnd,
@@ -82,6 +84,7 @@ impl Record {
             | Record::Task(_)
             | Record::Edited { .. }
             | Record::Undone { .. }
+            | Record::Used(_)
             | Record::TurnEnded { .. }
             | Record::Title(_) => false,
         }

@@ -87,7 +87,7 @@ impl Actor {
             return Err(Refusal::Failed(Failure {
                 kind: FailureKind::Disk,
                 text: format!("the session cannot be written: {why}"),
-                remedy: Some("free some space and send the prompt again".into()),
+                remedy: Some("make room there and send the prompt again".into()),
                 status: None,
             }));
         }

@@ -32,7 +32,7 @@ impl Actor {
                 self.emit(EventKind::Asked(ask));
             }
             Proposal::Granted { scope } => self.grant(scope).await,
-            Proposal::Used(tokens) => self.used(tokens),
+            Proposal::Used(tokens) => self.used(tokens).await,
             Proposal::Notice(notice) => self.emit(EventKind::Noticed(notice)),
             Proposal::Edited(edits) => {
                 let Some(turn) = self.turn.as_ref().map(|turn| turn.id.clone()) else { return };
@@ -96,13 +96,14 @@ impl Actor {
         }
     }
 
-    fn used(&mut self, tokens: protocol::Tokens) {
+    async fn used(&mut self, tokens: protocol::Tokens) {
         let window = self.live.borrow().resolved.window;
         let mut usage: Usage = self.snapshot().map(|snapshot| snapshot.usage.clone()).unwrap_or_default();
         usage.last = tokens;
         usage.turn = usage.turn + tokens;
         usage.session = usage.session + tokens;
         usage.window = window.map(|size| (tokens.input + tokens.output, size));
+        self.write(Record::Used(usage.clone())).await;
         self.emit(EventKind::UsageChanged(usage));
     }
 
@@ -128,7 +129,7 @@ impl Actor {
         if self.unwritten.replace(why.clone()).is_none() {
             self.warn(
                 "The session cannot be written",
-                format!("{why}; free some space, else what follows is lost at the end"),
+                format!("{why}; make room there and let it be written, else what follows is lost at the end"),
             );
         }
     }

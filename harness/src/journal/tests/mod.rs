@@ -239,6 +239,7 @@ fn compaction() -> Vec<Record> {
         user(6, 1, "/compact"),
         item(7, 1, kind),
         Record::Compacted { item: ItemId(7), entries: vec![note(6, NoteWhy::Summary)] },
+        Record::Used(Usage::default()),
         ended(1),
     ]
 }
