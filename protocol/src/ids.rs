@@ -49,10 +49,29 @@ impl FilePath {
     pub fn as_path(&self) -> &std::path::Path {
         std::path::Path::new(&self.0)
     }
+
+    /// The path as it is; none when its name is no UTF-8, where `From` would name another path.
+    pub fn exact(path: &std::path::Path) -> Option<Self> {
+        path.to_str().map(|text| Self(text.into()))
+    }
 }
 
 impl From<&std::path::Path> for FilePath {
     fn from(path: &std::path::Path) -> Self {
         Self(path.to_string_lossy().into_owned())
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_no_text_is_no_other_name() {
+        let path = std::path::Path::new(std::ffi::OsStr::from_bytes(b"/a/\xff"));
+        assert_eq!(FilePath::exact(path), None);
+        assert_eq!(FilePath::exact("/a/b".as_ref()), Some(FilePath("/a/b".into())));
     }
 }

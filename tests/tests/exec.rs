@@ -178,3 +178,34 @@ fn an_output_schema_and_a_last_message_file() {
     let ran = product.exec(&args);
     assert!(ran.code == Some(1) && ran.err.contains("it is not JSON"), "{}", ran.err);
 }
+
+#[test]
+fn a_folder_whose_name_is_no_text_is_refused_at_every_door() {
+    use std::os::unix::ffi::OsStrExt;
+    let (product, server) = stage(&json!({"turns": []}));
+    let odd = product.root().join(std::ffi::OsStr::from_bytes(b"odd\xff"));
+    std::fs::create_dir(&odd).unwrap();
+    std::fs::write(odd.join("a.png"), b"\x89PNG").unwrap();
+    let before = std::fs::read(product.home.join("config.toml")).unwrap();
+    let go: &[&str] = &["exec", "--skip-git-repo-check", "go"];
+    let doors: [(&std::path::Path, &[&str], Option<(&str, &std::path::Path)>); 6] = [
+        (&odd, go, None),
+        (&odd, &["trust"], None),
+        (&product.work, go, Some(("-C", &odd))),
+        (&product.work, go, Some(("--add-dir", &odd))),
+        (&product.work, go, Some(("-i", &odd.join("a.png")))),
+        (&product.work, &["trust"], Some(("--", &odd))),
+    ];
+    for (folder, args, path) in doors {
+        let mut command = product.command();
+        command.current_dir(folder).args(args).stdin(Stdio::null());
+        if let Some((flag, path)) = path {
+            command.arg(flag).arg(path);
+        }
+        let ran = run(&mut command, Duration::from_secs(20));
+        assert_eq!(ran.code, Some(1), "{command:?} {}", ran.err);
+        assert!(ran.err.contains("odd\\xFF") && ran.err.contains("is no UTF-8; rename it"), "{}", ran.err);
+    }
+    assert!(server.requests().is_empty());
+    assert_eq!(std::fs::read(product.home.join("config.toml")).unwrap(), before);
+}

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use protocol::{FilePath, SessionId};
+use protocol::SessionId;
 use tui_lite::{Chat, Start};
 
 use super::shared;
@@ -31,7 +31,7 @@ fn chat(flags: &Shared, prompt: Option<String>, start: Start) -> Result<ExitCode
         let config = shared::config(flags, Tolerance::None).await?;
         let engine = house::start(config)?;
         let chat = Chat {
-            cwd: FilePath::from(cwd.as_path()),
+            cwd: shared::exact("this folder", &cwd)?,
             roots,
             prompt,
             start,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use face_exec::{Color, Exec, Format, Start};
 use harness::Setup;
-use protocol::{Content, FilePath, Json, Keep, SessionId};
+use protocol::{Content, Json, Keep, SessionId};
 
 use super::{input, shared};
 use crate::cli::{ColorArg, ExecArgs, ExecFlags, ExecSub, complain};
@@ -36,7 +36,7 @@ pub(crate) fn run(args: ExecArgs) -> Result<ExitCode, String> {
         let engine = house::start(config)?;
         let exec = Exec {
             start,
-            cwd: FilePath::from(cwd.as_path()),
+            cwd: shared::exact("this folder", &cwd)?,
             roots,
             input: content,
             options,

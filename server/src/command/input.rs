@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use protocol::{Base64, Content};
 
+use super::shared;
+
 /// How long a pipe may take to show that it has something, when the prompt is there already.
 const GRACE_MS: i32 = 300;
 const STDIN_BYTES: u64 = 64 * 1024 * 1024;
@@ -81,6 +83,7 @@ pub(super) fn images(paths: &[PathBuf], cwd: &Path) -> Result<Vec<Content>, Stri
 
 fn image(path: &Path) -> Result<Content, String> {
     let fail = |why: String| format!("--image {}: {why}", path.display());
+    let name = shared::exact("--image", path)?;
     let size = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?.len();
     if size > IMAGE_BYTES {
         return Err(fail(format!("it has {size} bytes; at most {IMAGE_BYTES} are sent")));
@@ -95,5 +98,5 @@ fn image(path: &Path) -> Result<Content, String> {
     };
     use base64::Engine;
     let data = Base64(base64::engine::general_purpose::STANDARD.encode(&bytes));
-    Ok(Content::Image { mime: mime.into(), data, uri: Some(format!("file://{}", path.display())) })
+    Ok(Content::Image { mime: mime.into(), data, uri: Some(format!("file://{name}")) })
 }

@@ -12,24 +12,29 @@ use crate::config::{Config, Given, Tolerance, home};
 /// The folder to work in, absolute.
 pub(super) fn folder(shared: &Shared) -> Result<PathBuf, String> {
     let here = std::env::current_dir().map_err(|error| format!("this folder: {error}"))?;
-    match &shared.cd {
-        None => Ok(here),
-        Some(dir) => {
-            let dir = here.join(dir);
-            let real = dir.canonicalize().map_err(|error| format!("--cd {}: {error}", dir.display()))?;
-            if real.is_dir() { Ok(real) } else { Err(format!("--cd {}: it is no folder", dir.display())) }
-        }
-    }
+    let Some(dir) = &shared.cd else {
+        exact("this folder", &here)?;
+        return Ok(here);
+    };
+    let real = real("--cd", &here.join(dir))?;
+    if real.is_dir() { Ok(real) } else { Err(format!("--cd {}: it is no folder", real.display())) }
 }
 
 /// Further folders, absolute.
 pub(super) fn roots(shared: &Shared, cwd: &Path) -> Result<Vec<FilePath>, String> {
-    let found = shared.add_dir.iter().map(|dir| {
-        let dir = cwd.join(dir);
-        let real = dir.canonicalize().map_err(|error| format!("--add-dir {}: {error}", dir.display()))?;
-        Ok(FilePath::from(real.as_path()))
-    });
-    found.collect()
+    shared.add_dir.iter().map(|dir| exact("--add-dir", &real("--add-dir", &cwd.join(dir))?)).collect()
+}
+
+/// A path that is there, links resolved, whose name is text.
+pub(super) fn real(what: &str, path: &Path) -> Result<PathBuf, String> {
+    let real = path.canonicalize().map_err(|error| format!("{what} {path:?}: {error}"))?;
+    exact(what, &real)?;
+    Ok(real)
+}
+
+/// A path for people and wires. One that is no UTF-8 is refused: written as text it would name another.
+pub(super) fn exact(what: &str, path: &Path) -> Result<FilePath, String> {
+    FilePath::exact(path).ok_or_else(|| format!("{what}: {path:?} is no UTF-8; rename it, then try again"))
 }
 
 /// What a session is opened with, from flags alone: these win over what it stored.

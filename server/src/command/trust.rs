@@ -6,11 +6,14 @@ use std::process::ExitCode;
 
 use harness::Setup;
 
+use super::shared;
 use crate::config::{Config, Given, Tolerance, home, project_root};
 
 pub(crate) fn run(dir: Option<PathBuf>) -> Result<ExitCode, String> {
-    let dir = dir.unwrap_or_else(|| PathBuf::from("."));
-    let cwd = dir.canonicalize().map_err(|error| format!("{}: {error}", dir.display()))?;
+    let cwd = shared::real("trust", &dir.unwrap_or_else(|| PathBuf::from(".")))?;
+    if !cwd.is_dir() {
+        return Err(format!("trust {}: it is no folder; give a folder", cwd.display()));
+    }
     let config = Config { home: home()?, given: Given::default(), tolerance: Tolerance::None };
     config.trust(&cwd)?;
     // It is done, whether or not somebody reads so.

@@ -12,6 +12,16 @@ const PROJECT: &str = ".openinterpreter/config.toml";
 
 /// The product's home: `$INTERPRETER_HOME`, else `~/.openinterpreter`.
 pub(crate) fn home() -> Result<PathBuf, String> {
+    let home = named_home()?;
+    if home.to_str().is_none() {
+        return Err(format!(
+            "the home {home:?} is no UTF-8; set INTERPRETER_HOME to a folder whose name is UTF-8"
+        ));
+    }
+    Ok(home)
+}
+
+fn named_home() -> Result<PathBuf, String> {
     match std::env::var_os("INTERPRETER_HOME").filter(|home| !home.is_empty()) {
         Some(home) => {
             let home = PathBuf::from(home);
