@@ -4,18 +4,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, Parser, Subcommand};
 
 use crate::command;
+use crate::flags::{ExecFlags, Shared};
 
 /// A coding agent for your editor, your scripts and your terminal.
 #[derive(Parser)]
-#[command(
-    name = "interpreter",
-    version,
-    args_conflicts_with_subcommands = true,
-    subcommand_precedence_over_arg = true
-)]
+#[command(name = "interpreter", version, subcommand_precedence_over_arg = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Option<Sub>,
@@ -51,79 +48,6 @@ enum Sub {
     },
 }
 
-/// Flags that every face takes, by Codex's names where it has them.
-#[derive(Args, Clone, Default)]
-pub(crate) struct Shared {
-    /// The model.
-    #[arg(short, long, global = true)]
-    pub(crate) model: Option<String>,
-    /// Set a key of the configuration: dotted.key=value, in TOML or as text.
-    #[arg(short = 'c', long = "config", value_name = "KEY=VALUE", global = true)]
-    pub(crate) config: Vec<String>,
-    /// Use the configuration NAME.config.toml on top.
-    #[arg(short, long, global = true)]
-    pub(crate) profile: Option<String>,
-    /// What commands may change.
-    #[arg(short, long, global = true)]
-    pub(crate) sandbox: Option<SandboxArg>,
-    /// When to ask; exec never asks.
-    #[arg(short = 'a', long = "ask-for-approval", global = true)]
-    pub(crate) approval: Option<ApprovalArg>,
-    /// No sandbox and no questions.
-    #[arg(long = "dangerously-bypass-approvals-and-sandbox", alias = "yolo", global = true)]
-    pub(crate) yolo: bool,
-    /// Work in the project inside of the sandbox without asking (-s workspace-write -a never).
-    #[arg(long, global = true)]
-    pub(crate) full_auto: bool,
-    /// Work in this folder.
-    #[arg(short = 'C', long = "cd", global = true)]
-    pub(crate) cd: Option<PathBuf>,
-    /// A further folder of the project.
-    #[arg(long, global = true)]
-    pub(crate) add_dir: Vec<PathBuf>,
-    /// Use a model server of this machine: Ollama or LM Studio.
-    #[arg(long, global = true)]
-    pub(crate) oss: bool,
-    /// Which one (with --oss).
-    #[arg(long, global = true)]
-    pub(crate) local_provider: Option<LocalArg>,
-    /// Images for the first prompt.
-    #[arg(short, long = "image", value_delimiter = ',', global = true)]
-    pub(crate) image: Vec<PathBuf>,
-    /// An unknown key of the configuration is an error.
-    #[arg(long, global = true)]
-    pub(crate) strict_config: bool,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum SandboxArg {
-    ReadOnly,
-    WorkspaceWrite,
-    DangerFullAccess,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum ApprovalArg {
-    Untrusted,
-    OnFailure,
-    OnRequest,
-    Never,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LocalArg {
-    Ollama,
-    Lmstudio,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ColorArg {
-    Always,
-    Never,
-    #[default]
-    Auto,
-}
-
 #[derive(Args)]
 pub(crate) struct ExecArgs {
     /// The prompt; read from standard input when it is left out or `-`.
@@ -134,40 +58,6 @@ pub(crate) struct ExecArgs {
     pub(crate) run: ExecFlags,
     #[command(subcommand)]
     pub(crate) command: Option<ExecSub>,
-}
-
-#[derive(Args, Clone, Default)]
-pub(crate) struct ExecFlags {
-    /// Print events as JSON lines, in the shapes of Codex exec.
-    #[arg(long, alias = "experimental-json", global = true)]
-    pub(crate) json: bool,
-    /// Run outside of a git repository, too.
-    #[arg(long, global = true)]
-    pub(crate) skip_git_repo_check: bool,
-    /// Keep no session.
-    #[arg(long, global = true)]
-    pub(crate) ephemeral: bool,
-    /// A JSON Schema file that the final answer must follow.
-    #[arg(long, global = true)]
-    pub(crate) output_schema: Option<PathBuf>,
-    /// Write the last message to this file.
-    #[arg(short, long, global = true)]
-    pub(crate) output_last_message: Option<PathBuf>,
-    /// When to use colour.
-    #[arg(long, default_value = "auto", global = true)]
-    pub(crate) color: ColorArg,
-    /// Do not read the user's config.toml.
-    #[arg(long, global = true)]
-    pub(crate) ignore_user_config: bool,
-    /// Trust the project of this folder for good.
-    #[arg(long, global = true)]
-    pub(crate) trust: bool,
-    /// Taken from Codex's SDK; it says where a thread comes from and changes nothing.
-    #[arg(long, global = true, hide = true)]
-    pub(crate) thread_source: Option<String>,
-    /// Taken from Codex's SDK; it names a program of OpenAI and changes nothing.
-    #[arg(long, global = true, hide = true)]
-    pub(crate) cyber_access_program: Option<String>,
 }
 
 #[derive(Subcommand)]
@@ -182,38 +72,163 @@ pub(crate) enum ExecSub {
         #[arg(long)]
         last: bool,
         /// With --last: of any folder.
-        #[arg(long)]
+        #[arg(long, requires = "last")]
         all: bool,
+        #[command(flatten)]
+        shared: Box<Shared>,
+        #[command(flatten)]
+        run: Box<ExecFlags>,
     },
 }
+
+const QUOTES: &str = "a prompt of several words needs quotes: interpreter \"fix the bug\"";
 
 /// Parses and runs.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
+            if let Some(word) = further_word(&error) {
+                complain(&format!("{word:?} is a further word; {QUOTES}"));
+                return ExitCode::from(2);
+            }
             // clap prints help to standard output and errors to standard error.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    let ended = match cli.command {
-        Some(Sub::Exec(args)) => command::exec::run(*args),
-        Some(Sub::Acp(shared)) => command::acp::run(&shared),
-        Some(Sub::Resume { id, last, shared }) => command::chat::resume(&shared, id, last),
-        Some(Sub::Demo) => command::demo::run(),
-        Some(Sub::Trust { dir }) => command::trust::run(dir),
-        None => command::chat::run(&cli.shared, cli.prompt),
-    };
-    ended.unwrap_or_else(|why| {
-        complain(&why);
-        ExitCode::FAILURE
+    let ended = obey(cli);
+    ended.unwrap_or_else(|trouble| match trouble {
+        Trouble::Usage(why) => {
+            complain(&why);
+            ExitCode::from(2)
+        }
+        Trouble::Failed(why) => {
+            complain(&why);
+            ExitCode::FAILURE
+        }
     })
+}
+
+fn obey(cli: Cli) -> Result<ExitCode, Trouble> {
+    let Cli { command, prompt, shared: before } = cli;
+    let Some(command) = command else { return command::chat::run(&before, prompt) };
+    if let Some(prompt) = prompt {
+        return Err(Trouble::Usage(format!("{prompt:?} stands before a subcommand; {QUOTES}")));
+    }
+    match command {
+        Sub::Exec(mut args) => {
+            args.shared = args.shared.over(before);
+            command::exec::run(*args)
+        }
+        Sub::Acp(shared) => command::acp::run(&shared.over(before)),
+        Sub::Resume { id, last, shared } => command::chat::resume(&shared.over(before), id, last),
+        Sub::Demo | Sub::Trust { .. } if before != Shared::default() => {
+            Err(Trouble::Usage("this subcommand takes none of the flags before it; leave them out".into()))
+        }
+        Sub::Demo => command::demo::run(),
+        Sub::Trust { dir } => command::trust::run(dir),
+    }
+}
+
+/// Why the program does not do what was asked.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// The command line cannot be meant so.
+    Usage(String),
+    Failed(String),
+}
+
+impl From<String> for Trouble {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
+    }
+}
+
+/// The word that is too many, where it may belong to a prompt.
+fn further_word(error: &clap::Error) -> Option<String> {
+    let kind = match error.kind() {
+        ErrorKind::UnknownArgument => ContextKind::InvalidArg,
+        ErrorKind::InvalidSubcommand => ContextKind::InvalidSubcommand,
+        _ => return None,
+    };
+    let Some(ContextValue::String(word)) = error.get(kind) else { return None };
+    let takes_prompt = match error.get(ContextKind::Usage) {
+        Some(ContextValue::StyledStr(usage)) => usage.to_string().contains("[PROMPT]"),
+        _ => false,
+    };
+    (takes_prompt && !word.starts_with('-')).then(|| word.clone())
 }
 
 /// A line on standard error.
 pub(crate) fn complain(why: &str) {
+    say(&format!("error: {why}"));
+}
+
+/// A line on standard error that ends nothing.
+pub(crate) fn warn(what: &str) {
+    say(&format!("warning: {what}"));
+}
+
+/// Without control characters, which a terminal would obey.
+fn say(text: &str) {
     use std::io::Write;
+    let text: String =
+        text.chars().filter(|letter| matches!(letter, '\n' | '\t') || !letter.is_control()).collect();
     // Without a standard error there is nobody to tell.
-    let _ = writeln!(std::io::stderr(), "error: {why}");
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(line.split(' '))
+    }
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn flags_may_stand_before_a_subcommand() {
+        let cli = parse("interpreter -m a -c x=1 exec -m b -c y=2 hi").unwrap();
+        let Some(Sub::Exec(args)) = cli.command else { panic!("no exec") };
+        let all = args.shared.over(cli.shared);
+        assert_eq!((all.model.as_deref(), args.prompt.as_deref()), (Some("b"), Some("hi")));
+        assert_eq!(all.config, ["x=1", "y=2"]);
+        for line in ["interpreter --oss exec hi", "interpreter -c k=v acp", "interpreter -m x resume"] {
+            assert!(parse(line).unwrap().command.is_some(), "{line}");
+        }
+        let cli = parse("interpreter exec --json -m a resume --last -m b").unwrap();
+        let Some(Sub::Exec(args)) = cli.command else { panic!("no exec") };
+        let Some(ExecSub::Resume { shared, .. }) = args.command else { panic!("no resume") };
+        assert_eq!((args.run.json, shared.model.as_deref()), (true, Some("b")));
+    }
+
+    #[test]
+    fn a_prompt_of_several_words_needs_quotes() {
+        assert_eq!(parse("interpreter resum").unwrap().prompt.as_deref(), Some("resum"));
+        for (line, word) in [
+            ("interpreter foo bar", Some("bar")),
+            ("interpreter foo resum", Some("resum")),
+            ("interpreter exec foo bar", Some("bar")),
+            ("interpreter trust a b", None),
+            ("interpreter --no-such", None),
+        ] {
+            let error = parse(line).err().unwrap();
+            assert_eq!(further_word(&error).as_deref(), word, "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_override_has_a_key_and_a_value() {
+        for line in ["interpreter -c foo", "interpreter exec -c =1 hi", "interpreter acp -c a..b=1"] {
+            assert_eq!(parse(line).err().unwrap().exit_code(), 2, "{line}");
+        }
+    }
 }

@@ -5,6 +5,7 @@
 mod cli;
 mod command;
 mod config;
+mod flags;
 mod house;
 
 use std::process::ExitCode;

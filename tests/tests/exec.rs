@@ -209,3 +209,52 @@ fn a_folder_whose_name_is_no_text_is_refused_at_every_door() {
     assert!(server.requests().is_empty());
     assert_eq!(std::fs::read(product.home.join("config.toml")).unwrap(), before);
 }
+
+fn interpreter(product: &Product, args: &[&str]) -> tests::product::Ran {
+    run(product.command().args(args).stdin(Stdio::null()), Duration::from_secs(20))
+}
+
+#[test]
+fn flags_before_a_subcommand_count() {
+    let (product, server) = stage(&json!({"turns": [], "after_last": {"say": "ok"}}));
+    let ran = interpreter(&product, &["-m", "before", "exec", "--skip-git-repo-check", "hi"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let ran = interpreter(&product, &["-m", "before", "exec", "-m", "behind", "--skip-git-repo-check", "hi"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let models: Vec<Value> = server.requests().iter().map(|request| request.body["model"].clone()).collect();
+    assert_eq!(models, ["before", "behind"]);
+    for args in [&["foo", "bar"][..], &["exec", "foo", "bar"], &["foo", "exec", "bar"]] {
+        let ran = interpreter(&product, args);
+        assert_eq!(ran.code, Some(2), "{args:?}");
+        assert!(ran.err.contains("a prompt of several words needs quotes"), "{}", ran.err);
+    }
+    let ran = interpreter(&product, &["-m", "x", "trust"]);
+    assert!(ran.code == Some(2) && ran.err.contains("leave them out"), "{}", ran.err);
+}
+
+#[test]
+fn what_cannot_be_meant_is_wrong_usage() {
+    let (product, server) = stage(&json!({"turns": []}));
+    for args in [
+        &["exec", "-c", "foo", "go"][..],
+        &["exec", ""],
+        &["exec", "resume"],
+        &["exec", "resume", "x", "--all"],
+        &["acp", "-i", "a.png"],
+        &["acp", "-C", "/"],
+    ] {
+        let ran = interpreter(&product, args);
+        assert_eq!(ran.code, Some(2), "{args:?} {}", ran.err);
+    }
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn flags_without_effect_are_told() {
+    let (product, _server) = stage(&json!({"turns": [{"say": "ok"}]}));
+    let ran = product.exec(&["--skip-git-repo-check", "--enable", "x", "--disable", "y", "--search", "go"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "ok\n"));
+    for flag in ["--enable x", "--disable y", "--search"] {
+        assert!(ran.err.contains(&format!("warning: {flag} has no effect here")), "{}", ran.err);
+    }
+}

@@ -7,14 +7,21 @@ use face_acp::About;
 use harness::Setup;
 
 use super::shared;
-use crate::cli::Shared;
+use crate::cli::Trouble;
 use crate::config::{Config, Tolerance};
+use crate::flags::Shared;
 use crate::house;
 
-pub(crate) fn run(flags: &Shared) -> Result<ExitCode, String> {
+pub(crate) fn run(flags: &Shared) -> Result<ExitCode, Trouble> {
+    refuse(flags)?;
+    let here = std::env::current_dir().map_err(|error| format!("this folder: {error}"))?;
+    let add_dirs = shared::folders(flags, &here)?;
     let runtime = house::runtime()?;
     let served = runtime.block_on(async {
-        let config = shared::config(flags, Tolerance::Broken).await?;
+        let mut config = shared::config(flags, Tolerance::Broken).await?;
+        // Each session chooses for itself; the flags are what it begins with.
+        config.given.overrides.extend(shared::overrides(flags));
+        config.given.add_dirs = add_dirs;
         let usable =
             Config { home: config.home.clone(), given: config.given.clone(), tolerance: Tolerance::Broken };
         let engine = house::start(config)?;
@@ -33,5 +40,15 @@ pub(crate) fn run(flags: &Shared) -> Result<ExitCode, String> {
     });
     // A read of standard input that is still under way must not hold us.
     runtime.shutdown_background();
-    served.map(|()| ExitCode::SUCCESS)
+    Ok(served.map(|()| ExitCode::SUCCESS)?)
+}
+
+/// Flags for one session, where the editor opens many.
+fn refuse(flags: &Shared) -> Result<(), Trouble> {
+    let why = match (flags.image.is_empty(), &flags.cd) {
+        (false, _) => "--image: an editor sends its own images; leave it out",
+        (true, Some(_)) => "--cd: an editor names the folder of each session; leave it out",
+        (true, None) => return Ok(()),
+    };
+    Err(Trouble::Usage(why.into()))
 }

@@ -6,24 +6,25 @@ use protocol::SessionId;
 use tui_lite::{Chat, Start};
 
 use super::shared;
-use crate::cli::Shared;
+use crate::cli::Trouble;
 use crate::config::Tolerance;
+use crate::flags::Shared;
 use crate::house;
 
-pub(crate) fn run(flags: &Shared, prompt: Option<String>) -> Result<ExitCode, String> {
+pub(crate) fn run(flags: &Shared, prompt: Option<String>) -> Result<ExitCode, Trouble> {
     chat(flags, prompt, Start::New)
 }
 
-pub(crate) fn resume(flags: &Shared, id: Option<String>, last: bool) -> Result<ExitCode, String> {
+pub(crate) fn resume(flags: &Shared, id: Option<String>, last: bool) -> Result<ExitCode, Trouble> {
     let start = match (id, last) {
         (Some(id), false) => Start::Resume(SessionId(id)),
         (None, _) => Start::Last,
-        (Some(_), true) => return Err("resume: give an id or --last, not both".into()),
+        (Some(_), true) => return Err(Trouble::Usage("resume: give an id or --last, not both".into())),
     };
     chat(flags, None, start)
 }
 
-fn chat(flags: &Shared, prompt: Option<String>, start: Start) -> Result<ExitCode, String> {
+fn chat(flags: &Shared, prompt: Option<String>, start: Start) -> Result<ExitCode, Trouble> {
     let cwd = shared::folder(flags)?;
     let roots = shared::roots(flags, &cwd)?;
     let runtime = house::runtime()?;
@@ -44,5 +45,5 @@ fn chat(flags: &Shared, prompt: Option<String>, start: Start) -> Result<ExitCode
     });
     // A read of the keyboard that is still under way must not hold us.
     runtime.shutdown_background();
-    ended.map(|()| ExitCode::SUCCESS)
+    Ok(ended.map(|()| ExitCode::SUCCESS)?)
 }

@@ -9,14 +9,15 @@ use harness::Setup;
 use protocol::{Content, Json, Keep, SessionId};
 
 use super::{input, shared};
-use crate::cli::{ColorArg, ExecArgs, ExecFlags, ExecSub, complain};
+use crate::cli::{ExecArgs, ExecSub, Trouble, complain};
 use crate::config::{Config, Tolerance, is_trusted, project_root};
+use crate::flags::{ColorArg, ExecFlags};
 use crate::house;
 
-pub(crate) fn run(args: ExecArgs) -> Result<ExitCode, String> {
-    let ExecArgs { prompt, shared: flags, run, command } = args;
+pub(crate) fn run(mut args: ExecArgs) -> Result<ExitCode, Trouble> {
+    let (start, argument) = start(&mut args)?;
+    let ExecArgs { shared: flags, run, .. } = args;
     let cwd = shared::folder(&flags)?;
-    let (start, argument) = start(prompt, command)?;
     let schema = run.output_schema.as_deref().map(schema).transpose()?;
     let mut content = input::images(&flags.image, &cwd)?;
     content.push(Content::Text(input::prompt(argument.as_deref())?));
@@ -53,25 +54,28 @@ pub(crate) fn run(args: ExecArgs) -> Result<ExitCode, String> {
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
 
-/// Which session, and which argument is the prompt.
-fn start(prompt: Option<String>, command: Option<ExecSub>) -> Result<(Start, Option<String>), String> {
-    match command {
-        None => Ok((Start::New, prompt)),
-        Some(ExecSub::Resume { id, prompt: given, last: true, all }) => {
-            Ok((Start::Last { everywhere: all }, given.or(id).or(prompt)))
-        }
-        Some(ExecSub::Resume { id: Some(id), prompt: given, last: false, .. }) => {
-            Ok((Start::Resume(SessionId(id)), given.or(prompt)))
-        }
-        Some(ExecSub::Resume { id: None, .. }) => Err("resume: give a session's id, or --last".into()),
+/// Which session, and which argument is the prompt; flags behind `resume` come to the others.
+fn start(args: &mut ExecArgs) -> Result<(Start, Option<String>), Trouble> {
+    let prompt = args.prompt.take();
+    let Some(ExecSub::Resume { id, prompt: given, last, all, shared, run }) = args.command.take() else {
+        return Ok((Start::New, prompt));
+    };
+    args.shared = shared.over(std::mem::take(&mut args.shared));
+    args.run = run.over(std::mem::take(&mut args.run));
+    match (id, last) {
+        (id, true) => Ok((Start::Last { everywhere: all }, given.or(id).or(prompt))),
+        (Some(id), false) => Ok((Start::Resume(SessionId(id)), given.or(prompt))),
+        (None, false) => Err(Trouble::Usage("resume: no session is named; give its id, or --last".into())),
     }
 }
 
 fn format(run: &ExecFlags) -> Format {
     let colored = match run.color {
-        ColorArg::Always => true,
-        ColorArg::Never => false,
-        ColorArg::Auto => std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+        Some(ColorArg::Always) => true,
+        Some(ColorArg::Never) => false,
+        Some(ColorArg::Auto) | None => {
+            std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+        }
     };
     match (run.json, colored) {
         (true, _) => Format::Json,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use protocol::{Base64, Content};
 
 use super::shared;
+use crate::cli::Trouble;
 
 /// How long a pipe may take to show that it has something, when the prompt is there already.
 const GRACE_MS: i32 = 300;
@@ -13,20 +14,22 @@ const STDIN_BYTES: u64 = 64 * 1024 * 1024;
 const IMAGE_BYTES: u64 = 20 * 1024 * 1024;
 
 /// The whole prompt. An argument never waits for a pipe that says nothing.
-pub(super) fn prompt(argument: Option<&str>) -> Result<String, String> {
+pub(super) fn prompt(argument: Option<&str>) -> Result<String, Trouble> {
     match argument {
         None | Some("-") => {
             if argument.is_none() && std::io::stdin().is_terminal() {
-                return Err("no prompt; give one, or pipe it in".into());
+                return Err(Trouble::Usage("there is no prompt; give one, or pipe it in".into()));
             }
             let text = read_stdin()?;
             if text.trim().is_empty() {
-                Err("the prompt from standard input is empty".into())
+                Err(Trouble::Failed("the prompt from standard input is empty; pipe one in".into()))
             } else {
                 Ok(text)
             }
         }
-        Some(argument) if argument.trim().is_empty() => Err("the prompt is empty".into()),
+        Some(argument) if argument.trim().is_empty() => {
+            Err(Trouble::Usage("the prompt is empty; give one, or `-` to read it from a pipe".into()))
+        }
         Some(argument) => {
             let more = if has_input() { read_stdin()? } else { String::new() };
             if more.trim().is_empty() {

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use protocol::FilePath;
 use providers::local::{self, Local};
 
-use crate::cli::{ApprovalArg, LocalArg, SandboxArg, Shared};
+use crate::cli::warn;
 use crate::config::{Config, Given, Tolerance, home};
+use crate::flags::{ApprovalArg, LocalArg, SandboxArg, Shared};
 
 /// The folder to work in, absolute.
 pub(super) fn folder(shared: &Shared) -> Result<PathBuf, String> {
@@ -21,8 +22,13 @@ pub(super) fn folder(shared: &Shared) -> Result<PathBuf, String> {
 }
 
 /// Further folders, absolute.
+pub(super) fn folders(shared: &Shared, cwd: &Path) -> Result<Vec<PathBuf>, String> {
+    shared.add_dir.iter().map(|dir| real("--add-dir", &cwd.join(dir))).collect()
+}
+
+/// The same for a session.
 pub(super) fn roots(shared: &Shared, cwd: &Path) -> Result<Vec<FilePath>, String> {
-    shared.add_dir.iter().map(|dir| exact("--add-dir", &real("--add-dir", &cwd.join(dir))?)).collect()
+    folders(shared, cwd)?.iter().map(|dir| exact("--add-dir", dir)).collect()
 }
 
 /// A path that is there, links resolved, whose name is text.
@@ -65,8 +71,32 @@ pub(super) fn options(shared: &Shared) -> Vec<(String, String)> {
     options
 }
 
+/// The same as configuration, for a face whose sessions choose for themselves.
+pub(super) fn overrides(shared: &Shared) -> Vec<String> {
+    let mut overrides = Vec::new();
+    let mut set = |key: &str, value: &str| overrides.push(format!("{key}={}", serde_json::json!(value)));
+    for (id, value) in options(shared) {
+        match (id.as_str(), value.as_str()) {
+            // A file's halves would win over a mode.
+            ("mode", "full-access") => {
+                set("sandbox_mode", "danger-full-access");
+                set("approval_policy", "never");
+            }
+            ("mode", _) => {
+                set("sandbox_mode", "workspace-write");
+                set("approval_policy", "never");
+            }
+            (id, value) => set(id, value),
+        }
+    }
+    overrides
+}
+
 /// The configuration with these flags; looks for a local server where one was asked for.
 pub(super) async fn config(shared: &Shared, tolerance: Tolerance) -> Result<Config, String> {
+    for flag in shared.without_effect() {
+        warn(&format!("{flag} has no effect here"));
+    }
     let mut given = Given {
         overrides: shared.config.clone(),
         profile: shared.profile.clone(),

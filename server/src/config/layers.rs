@@ -68,7 +68,7 @@ impl Layers {
                 merge(&mut merged, layer);
             }
         }
-        let flags = overrides(&given.overrides)?;
+        let flags = overrides(&given.overrides);
         let before = trusted_in(&flags, cwd, &root);
         reader.odd_keys("-c", &flags)?;
         merge(&mut merged, flags);
@@ -189,25 +189,32 @@ pub(crate) fn merge(into: &mut Value, layer: Value) {
     }
 }
 
+/// What `-c` takes: a key without an empty part, `=`, and anything.
+pub(crate) fn given(text: &str) -> Result<String, String> {
+    let (key, _) = text.split_once('=').ok_or("give key=value")?;
+    match split_key(key.trim()).iter().any(String::is_empty) {
+        true => Err("a part of the key is empty; give key=value".into()),
+        false => Ok(text.into()),
+    }
+}
+
 /// `a.b=value` as a layer; a value that is no TOML is a string.
-fn overrides(list: &[String]) -> Result<Value, String> {
+fn overrides(list: &[String]) -> Value {
     let mut layer = Value::Object(Map::new());
     for given in list {
-        let (key, text) = given.split_once('=').ok_or_else(|| format!("-c {given}: give key=value"))?;
+        let (key, text) = given.split_once('=').unwrap_or((given, ""));
         let parsed: Result<Map<String, Value>, _> = toml_edit::de::from_str(&format!("value = {text}"));
         let value = match parsed.ok().and_then(|mut map| map.shift_remove("value")) {
             Some(value) => value,
             None => Value::String(text.to_string()),
         };
-        let parts = split_key(key.trim());
-        if parts.iter().any(String::is_empty) {
-            return Err(format!("-c {given}: the key is empty"));
-        }
-        let nested =
-            parts.into_iter().rev().fold(value, |inner, part| Value::Object(Map::from_iter([(part, inner)])));
+        let nested = split_key(key.trim())
+            .into_iter()
+            .rev()
+            .fold(value, |inner, part| Value::Object(Map::from_iter([(part, inner)])));
         merge(&mut layer, nested);
     }
-    Ok(layer)
+    layer
 }
 
 /// Parts of a dotted key; a part in quotes may hold dots.
@@ -247,11 +254,11 @@ mod tests {
         .map(|text| text.to_string())
         .collect();
         assert_eq!(
-            overrides(&list).unwrap(),
+            overrides(&list),
             json!({"model": "gpt-x", "a": {"b": 1, "c": "t"}, "list": ["x", "y"], "on": true,
                 "projects": {"/a.b": {"trust_level": "trusted"}}})
         );
-        assert!(overrides(&["x".to_string()]).is_err() && overrides(&["=1".to_string()]).is_err());
+        assert!(given("x").is_err() && given("=1").is_err() && given("a.b=").is_ok());
     }
 
     fn read(home: &Path, cwd: &Path, given: &Given, tolerance: Tolerance) -> Result<Layers, String> {

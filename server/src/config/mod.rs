@@ -14,7 +14,7 @@ use std::sync::Arc;
 use harness::{Resolved, Setup};
 use protocol::{Level, Notice, Refusal};
 
-pub(crate) use layers::home;
+pub(crate) use layers::{given, home};
 pub(crate) use trust::{is_trusted, project_root};
 
 use layers::Layers;

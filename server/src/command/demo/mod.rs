@@ -13,6 +13,7 @@ use std::sync::Arc;
 use protocol::{CanAsk, Command, Done, FilePath, Keep, Open, Order, Origin, Past, SessionId, Up, When};
 use providers::script::Script;
 
+use crate::cli::Trouble;
 use crate::config::{Config, Given, Tolerance};
 use crate::house;
 use show::Show;
@@ -20,7 +21,7 @@ use show::Show;
 /// Words come at this pace, for the eye; at once when nobody watches.
 const PACE_MS: u64 = 25;
 
-pub(crate) fn run() -> Result<ExitCode, String> {
+pub(crate) fn run() -> Result<ExitCode, Trouble> {
     let scratch = project::Scratch::make()?;
     let runtime = house::runtime()?;
     let passed = runtime.block_on(async {
