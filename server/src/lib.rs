@@ -5,6 +5,7 @@
 mod cli;
 mod command;
 mod config;
+mod file;
 mod flags;
 mod house;
 

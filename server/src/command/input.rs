@@ -7,6 +7,7 @@ use protocol::{Base64, Content};
 
 use super::shared;
 use crate::cli::Trouble;
+use crate::file;
 
 /// How long a pipe may take to show that it has something, when the prompt is there already.
 const GRACE_MS: i32 = 300;
@@ -87,11 +88,7 @@ pub(super) fn images(paths: &[PathBuf], cwd: &Path) -> Result<Vec<Content>, Stri
 fn image(path: &Path) -> Result<Content, String> {
     let fail = |why: String| format!("--image {}: {why}", path.display());
     let name = shared::exact("--image", path)?;
-    let size = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?.len();
-    if size > IMAGE_BYTES {
-        return Err(fail(format!("it has {size} bytes; at most {IMAGE_BYTES} are sent")));
-    }
-    let bytes = std::fs::read(path).map_err(|error| fail(error.to_string()))?;
+    let bytes = file::read(path, IMAGE_BYTES).map_err(|error| fail(error.to_string()))?;
     let mime = match bytes.as_slice() {
         [0x89, b'P', b'N', b'G', ..] => "image/png",
         [0xFF, 0xD8, 0xFF, ..] => "image/jpeg",

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::options::value;
 use super::raw::{Raw, RawProvider};
 use super::{Given, invalid, warning};
+use crate::file;
 
 const OPENAI_URL: &str = "https://api.openai.com/v1";
 const OPENAI_MODEL: &str = "gpt-5.5";
@@ -174,7 +175,15 @@ fn variable(name: &str) -> Option<String> {
 /// `auth.json`: `{"<provider>": {"api_key": "..."}}`.
 fn stored_key(home: &Path, id: &str, notices: &mut Vec<Notice>) -> Option<Secret> {
     let path = home.join("auth.json");
-    let text = std::fs::read_to_string(&path).ok()?;
+    let text = match file::text(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => {
+            let text = format!("{}: {error}", path.display());
+            notices.push(warning("The stored keys are not used", text));
+            return None;
+        }
+    };
     match serde_json::from_str::<Value>(&text) {
         Ok(keys) => keys.get(id)?.get("api_key")?.as_str().map(|key| Secret::new(key.trim().to_string())),
         Err(error) => {
