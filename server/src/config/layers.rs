@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use protocol::Notice;
 use serde_json::{Map, Value};
 
-use super::{Given, Tolerance, keys, trust, warning};
+use super::{Given, Tolerance, keys, raw, trust, warning};
+use crate::file;
 
 const SYSTEM: &str = "/etc/open-interpreter/config.toml";
 const PROJECT: &str = ".openinterpreter/config.toml";
@@ -50,12 +51,12 @@ impl Layers {
     pub(crate) fn read(home: &Path, cwd: &Path, given: &Given, tolerance: Tolerance) -> Result<Self, String> {
         let mut reader = Reader { tolerance, strict: given.strict, notices: Vec::new() };
         let mut merged = Value::Object(Map::new());
-        if let Some(layer) = reader.file(Path::new(SYSTEM), Needed::No)? {
+        if let Some(layer) = reader.file(Path::new(SYSTEM), Whose::Own)? {
             merge(&mut merged, layer);
         }
         let user = match given.ignore_user {
             true => None,
-            false => reader.file(&home.join("config.toml"), Needed::No)?,
+            false => reader.file(&home.join("config.toml"), Whose::Own)?,
         };
         let root = trust::project_root(cwd);
         let user = user.unwrap_or_else(|| Value::Object(Map::new()));
@@ -64,13 +65,16 @@ impl Layers {
         reader.project(&root, cwd, trusted, &mut merged)?;
         if let Some(profile) = &given.profile {
             let path = home.join(format!("{profile}.config.toml"));
-            if let Some(layer) = reader.file(&path, Needed::Yes)? {
+            if let Some(layer) = reader.file(&path, Whose::Profile)? {
                 merge(&mut merged, layer);
             }
         }
         let flags = overrides(&given.overrides);
         let before = trusted_in(&flags, cwd, &root);
         reader.odd_keys("-c", &flags)?;
+        if let Some(misfit) = raw::misfit(&flags) {
+            return Err(format!("-c {}: {}", misfit.key.join("."), misfit.why));
+        }
         merge(&mut merged, flags);
         Ok(Self { merged, trusted: trusted || before, allowed, notices: reader.notices })
     }
@@ -81,9 +85,13 @@ fn trusted_in(flags: &Value, cwd: &Path, root: &Path) -> bool {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Needed {
-    Yes,
-    No,
+enum Whose {
+    /// The system's or the person's own; it need not be there.
+    Own,
+    /// The project's own, which may not decide everything.
+    Project,
+    /// Asked for by name.
+    Profile,
 }
 
 struct Reader {
@@ -93,23 +101,43 @@ struct Reader {
 }
 
 impl Reader {
-    fn file(&mut self, path: &Path, needed: Needed) -> Result<Option<Value>, String> {
-        let text = match std::fs::read_to_string(path) {
+    fn file(&mut self, path: &Path, whose: Whose) -> Result<Option<Value>, String> {
+        let text = match file::text(path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return match needed {
-                    Needed::No => Ok(None),
-                    Needed::Yes => Err(format!("{}: there is no such profile", path.display())),
+                return match whose {
+                    Whose::Own | Whose::Project => Ok(None),
+                    Whose::Profile => {
+                        Err(format!("{}: there is no such profile; make it, or leave -p out", path.display()))
+                    }
                 };
             }
             Err(error) => return self.broken(format!("{}: {error}", path.display())),
         };
-        let layer: Value = match toml_edit::de::from_str(&text) {
+        let mut layer: Value = match toml_edit::de::from_str(&text) {
             Ok(layer) => layer,
-            Err(error) => return self.broken(place(path, &text, &error)),
+            Err(error) => {
+                let at = error.span().map_or(0, |span| span.start);
+                return self.broken(format!("{}: {}", place(path, &text, at), error.message()));
+            }
         };
         self.odd_keys(&path.display().to_string(), &layer)?;
+        if whose == Whose::Project {
+            self.strip(path, &mut layer);
+        }
+        if let Some(misfit) = raw::misfit(&layer) {
+            let at = place(path, &text, offset(&text, &misfit.key));
+            return Err(format!("{at}: {}: {}", misfit.key.join("."), misfit.why));
+        }
         Ok(Some(layer))
+    }
+
+    fn strip(&mut self, path: &Path, layer: &mut Value) {
+        let taken = keys::strip_project(layer);
+        if !taken.is_empty() {
+            let text = format!("{}: a project cannot set {}", path.display(), taken.join(", "));
+            self.notices.push(warning("Keys of the project's configuration are not used", text));
+        }
     }
 
     fn broken(&mut self, why: String) -> Result<Option<Value>, String> {
@@ -144,32 +172,41 @@ impl Reader {
     fn project(&mut self, root: &Path, cwd: &Path, trusted: bool, merged: &mut Value) -> Result<(), String> {
         let mut folders: Vec<&Path> = cwd.ancestors().take_while(|folder| folder.starts_with(root)).collect();
         folders.reverse();
-        for path in folders.iter().map(|folder| folder.join(PROJECT)).filter(|path| path.is_file()) {
+        for path in folders.iter().map(|folder| folder.join(PROJECT)).filter(|path| path.exists()) {
             if !trusted {
                 let text =
                     format!("{} counts once you trust the project: `interpreter trust`", path.display());
                 self.notices.push(warning("The project's configuration is not used", text));
                 continue;
             }
-            let Some(mut layer) = self.file(&path, Needed::No)? else { continue };
-            let taken = keys::strip_project(&mut layer);
-            if !taken.is_empty() {
-                let text = format!("{}: a project cannot set {}", path.display(), taken.join(", "));
-                self.notices.push(warning("Keys of the project's configuration are not used", text));
+            if let Some(layer) = self.file(&path, Whose::Project)? {
+                merge(merged, layer);
             }
-            merge(merged, layer);
         }
         Ok(())
     }
 }
 
-/// `file:line:column: what`.
-fn place(path: &Path, text: &str, error: &toml_edit::de::Error) -> String {
-    let at = error.span().map_or(0, |span| span.start);
+/// `file:line:column`.
+fn place(path: &Path, text: &str, at: usize) -> String {
     let head = text.get(..at).unwrap_or_default();
     let line = head.matches('\n').count() + 1;
     let column = head.rsplit('\n').next().map_or(0, |tail| tail.chars().count()) + 1;
-    format!("{}:{line}:{column}: {}", path.display(), error.message())
+    format!("{}:{line}:{column}", path.display())
+}
+
+/// Where the value of a key begins.
+fn offset(text: &str, key: &[String]) -> usize {
+    let Ok(document) = toml_edit::Document::parse(text) else { return 0 };
+    let mut at = 0;
+    let mut item = document.as_item();
+    for part in key {
+        let Some(inner) = item.get(part.as_str()) else { break };
+        // A table that others imply stands nowhere.
+        at = inner.span().map_or(at, |span| span.start);
+        item = inner;
+    }
+    at
 }
 
 /// The later layer wins, key by key.
@@ -296,6 +333,18 @@ mod tests {
         let error = read(&home, &project, &given, Tolerance::None).err().unwrap();
         assert!(error.contains("config.toml:2:"), "{error}");
         assert_eq!(read(&home, &project, &given, Tolerance::Broken).unwrap().notices.len(), 2);
+        write(home.join("config.toml"), "# x\nmodel = 'a'\n[model_providers.p]\nbase_url = 'u'\nname =  7\n");
+        for tolerance in [Tolerance::None, Tolerance::Broken] {
+            let error = read(&home, &project, &given, tolerance).err().unwrap();
+            let want =
+                "config.toml:5:9: model_providers.p.name: invalid type: integer `7`, expected a string";
+            assert!(error.ends_with(want), "{error}");
+        }
+        write(home.join("config.toml"), "");
+        given.overrides = vec!["model=5".into()];
+        let error = read(&home, &project, &given, Tolerance::None).err().unwrap();
+        assert!(error.starts_with("-c model: invalid type"), "{error}");
+        given.overrides.clear();
         write(home.join("config.toml"), "modle = 'a'\n");
         let layers = read(&home, &project, &given, Tolerance::None).unwrap();
         assert!(layers.notices[0].text.ends_with("unknown key modle; did you mean model?"));

@@ -59,7 +59,7 @@ impl Config {
     /// The configuration of a folder before any session.
     pub(crate) fn check(&self, cwd: &Path) -> Result<Vec<Notice>, String> {
         let layers = self.layers(cwd)?;
-        Raw::from(&layers.merged).map_err(|error| error.to_string())?;
+        Raw::from(&layers.merged)?;
         Ok(layers.notices)
     }
 }
@@ -78,7 +78,7 @@ impl Setup for Config {
         let layers =
             self.layers(cwd).map_err(|why| invalid("configuration", why, "mend it, or take the key out"))?;
         let raw = Raw::from(&layers.merged)
-            .map_err(|why| invalid("configuration", why.to_string(), "mend the key, or take it out"))?;
+            .map_err(|why| invalid("configuration", why, "mend the key, or take it out"))?;
         let provider = provider::choose(&raw, chosen, &self.given, &self.home)?;
         let settings = modes::settings(&raw, chosen, layers.trusted, &provider)?;
         let mut writable_roots = raw.workspace.writable_roots.clone();

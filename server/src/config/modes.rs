@@ -95,6 +95,17 @@ pub(crate) fn settings(
     })
 }
 
+/// Whether the words of a layer are known ones, also where a face puts others in their place.
+pub(super) fn known(raw: &Raw) -> Result<(), Refusal> {
+    raw.mode.as_deref().map(mode).transpose()?;
+    raw.sandbox_mode.as_deref().map(sandbox).transpose()?;
+    raw.approval_policy.as_deref().map(approval).transpose()?;
+    match raw.harness.as_deref().filter(|name| !name.is_empty()) {
+        Some(name) => super::options::known(&[("harness".into(), name.into())]),
+        None => Ok(()),
+    }
+}
+
 /// The chosen mode as long as both halves are its own, else the mode they make, else none.
 fn name_of(base: &Mode, sandbox: Sandbox, approval: Approval) -> &'static str {
     if (base.sandbox, base.approval) == (sandbox, approval) {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use protocol::Refusal;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::invalid;
 
@@ -30,6 +30,18 @@ pub(crate) struct Raw {
     pub(crate) project_doc_fallback_filenames: Option<Vec<String>>,
     pub(crate) model_providers: BTreeMap<String, RawProvider>,
     sandbox: RawSandbox,
+    /// Read by `trust` from the user's own layer; here only its types count.
+    #[serde(rename = "projects")]
+    _projects: BTreeMap<String, RawProject>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RawProject {
+    #[serde(rename = "trust_level")]
+    _trust_level: Option<String>,
+    #[serde(rename = "allow")]
+    _allow: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -81,9 +93,12 @@ pub(crate) struct RawProvider {
 }
 
 impl Raw {
-    /// Errors name the key and what it should be.
-    pub(crate) fn from(merged: &Value) -> Result<Self, serde_json::Error> {
-        serde_json::from_value(merged.clone())
+    /// Errors say what it should be; [`misfit`] names the key.
+    pub(crate) fn from(layer: &Value) -> Result<Self, String> {
+        let raw: Self = serde_json::from_value(layer.clone()).map_err(|error| error.to_string())?;
+        super::modes::known(&raw).map_err(|refusal| refusal.to_string())?;
+        raw.min_level().map_err(|refusal| refusal.to_string())?;
+        Ok(raw)
     }
 
     pub(crate) fn min_level(&self) -> Result<sandbox::Level, Refusal> {
@@ -128,6 +143,34 @@ impl Raw {
     }
 }
 
+/// A value that cannot be used.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Misfit {
+    pub(crate) key: Vec<String>,
+    pub(crate) why: String,
+}
+
+/// The first value of a layer that cannot be used: the deepest key that is wrong by itself.
+pub(crate) fn misfit(layer: &Value) -> Option<Misfit> {
+    let mut why = Raw::from(layer).err()?;
+    let mut key: Vec<String> = Vec::new();
+    let mut at = layer;
+    while let Some(map) = at.as_object() {
+        let wrong = map.iter().find_map(|(name, value)| {
+            let alone = key.iter().rev().fold(json_of(name, value), |inner, outer| json_of(outer, &inner));
+            Raw::from(&alone).err().map(|why| (name, value, why))
+        });
+        let Some((name, value, found)) = wrong else { break };
+        (at, why) = (value, found);
+        key.push(name.clone());
+    }
+    Some(Misfit { key, why })
+}
+
+fn json_of(name: &str, value: &Value) -> Value {
+    Value::Object(Map::from_iter([(name.to_string(), value.clone())]))
+}
+
 fn is_secret(name: &str) -> bool {
     let name = name.to_uppercase();
     ["KEY", "SECRET", "TOKEN", "PASSWORD", "PASSWD", "CREDENTIAL"].iter().any(|part| name.contains(part))
@@ -160,8 +203,31 @@ mod tests {
 
     #[test]
     fn wrong_types_name_the_key() {
-        let error = Raw::from(&json!({"model_context_window": "many"})).unwrap_err().to_string();
-        assert!(error.contains("many") && error.contains("u64"), "{error}");
+        for (layer, key, why) in [
+            (json!({"mode": "auto", "model_context_window": "many"}), "model_context_window", "u64"),
+            (json!({"model": 5}), "model", "invalid type: integer `5`, expected a string"),
+            (
+                json!({"model_providers": {"a": {}, "x.y": {"base_url": true}}}),
+                "model_providers.x.y.base_url",
+                "boolean",
+            ),
+            (
+                json!({"sandbox_workspace_write": {"writable_roots": [1]}}),
+                "sandbox_workspace_write.writable_roots",
+                "1",
+            ),
+            (json!({"projects": {"/p": {"trust_level": true}}}), "projects./p.trust_level", "boolean"),
+            (json!({"approval_policy": "sometimes"}), "approval_policy", "on-request"),
+            (json!({"sandbox_mode": "sometimes"}), "sandbox_mode", "read-only"),
+            (json!({"mode": "sometimes"}), "mode", "full-access"),
+            (json!({"harness": "sometimes"}), "harness", "known: native"),
+            (json!({"sandbox": {"min_level": "some"}}), "sandbox.min_level", "landlock"),
+        ] {
+            let misfit = misfit(&layer).unwrap();
+            assert_eq!(misfit.key.join("."), key);
+            assert!(misfit.why.contains(why) && !misfit.why.contains("/harness"), "{misfit:?}");
+        }
+        assert_eq!(misfit(&json!({"model": "m", "unknown": 5})), None);
     }
 
     #[test]
