@@ -107,6 +107,8 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
             complain(&why);
             ExitCode::FAILURE
         }
+        // As a shell tells of it.
+        Trouble::Signal(number) => ExitCode::from(u8::try_from(128 + number).unwrap_or(1)),
     })
 }
 
@@ -137,6 +139,8 @@ pub(crate) enum Trouble {
     /// The command line cannot be meant so.
     Usage(String),
     Failed(String),
+    /// A signal with this number asked it to stop, and whoever is there to be told was told.
+    Signal(i32),
 }
 
 impl From<String> for Trouble {

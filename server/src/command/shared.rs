@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use harness::Setup;
 use protocol::FilePath;
 use providers::local::{self, Local};
 
@@ -110,9 +111,31 @@ pub(super) async fn config(shared: &Shared, tolerance: Tolerance) -> Result<Conf
             None => &[Local::Ollama, Local::LmStudio],
         };
         let found = local::find(kinds, &|name| std::env::var(name).ok()).await.map_err(|asked| {
-            format!("no local model server answers; asked {}; start one: ollama serve", asked.join(", "))
+            let start: Vec<&str> = kinds.iter().map(|kind| how_to_start(*kind)).collect();
+            format!(
+                "no local model server answers; asked {}; start one: {}",
+                asked.join(", "),
+                start.join(", or ")
+            )
         })?;
         given.local = Some(Arc::new(found));
     }
     Ok(Config { home: home()?, given, tolerance })
+}
+
+fn how_to_start(kind: Local) -> &'static str {
+    match kind {
+        Local::Ollama => "ollama serve",
+        Local::LmStudio => "lms server start",
+    }
+}
+
+/// What there is to say of the configuration, where no session will be opened that says it.
+pub(super) fn forewarn(config: &Config, cwd: &Path, options: &[(String, String)]) {
+    if config.resolve(cwd, options).is_ok() {
+        return;
+    }
+    for notice in config.check(cwd).unwrap_or_default() {
+        warn(&format!("{}: {}", notice.title, notice.text));
+    }
 }

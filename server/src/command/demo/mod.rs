@@ -1,7 +1,8 @@
 //! `interpreter demo`: a whole session through the real engine, with a scripted model.
 //!
 //! A scratch repository with a small real bug; tests that fail, a permission request, an edit, tests that
-//! pass. No key, no network; the scratch is gone afterwards, also after Ctrl-C.
+//! pass. No key, no network; the scratch is gone afterwards, also after
+//! a signal.
 
 mod project;
 mod show;
@@ -9,11 +10,15 @@ mod show;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
-use protocol::{CanAsk, Command, Done, FilePath, Keep, Open, Order, Origin, Past, SessionId, Up, When};
+use protocol::{
+    CanAsk, Command, Done, FilePath, Keep, Open, Order, Origin, Past, SessionId, Target, Up, When,
+};
 use providers::script::Script;
 
-use crate::cli::Trouble;
+use super::signals::Signals;
+use crate::cli::{Trouble, complain};
 use crate::config::{Config, Given, Tolerance};
 use crate::house;
 use show::Show;
@@ -21,24 +26,31 @@ use show::Show;
 /// Words come at this pace, for the eye; at once when nobody watches.
 const PACE_MS: u64 = 25;
 
+/// How long a session that was stopped may take to close.
+const CLOSE: Duration = Duration::from_secs(2);
+
 pub(crate) fn run() -> Result<ExitCode, Trouble> {
-    let scratch = project::Scratch::make()?;
     let runtime = house::runtime()?;
-    let passed = runtime.block_on(async {
-        tokio::select! {
-            passed = session(&scratch) => passed,
-            _ = tokio::signal::ctrl_c() => Err("stopped; the scratch repository is removed".into()),
+    let mut kept = None;
+    let ended = runtime.block_on(async {
+        // From before the scratch is made: it is removed whatever comes.
+        let mut signals = Signals::all();
+        let made = tokio::task::spawn_blocking(project::Scratch::make).await;
+        let made = made.map_err(|error| Trouble::Failed(format!("the scratch repository: {error}")))?;
+        if let Some(number) = signals.came().await {
+            return Err(Trouble::Signal(number));
         }
+        session(kept.insert(made?), &mut signals).await
     });
-    runtime.shutdown_timeout(std::time::Duration::from_secs(2));
-    drop(scratch);
-    match passed? {
-        true => Ok(ExitCode::SUCCESS),
-        false => Ok(ExitCode::FAILURE),
+    runtime.shutdown_timeout(CLOSE);
+    drop(kept);
+    if let Err(Trouble::Signal(number)) = ended {
+        complain(&format!("stopped by signal {number}; the scratch repository is removed"));
     }
+    ended
 }
 
-async fn session(scratch: &project::Scratch) -> Result<bool, String> {
+async fn session(scratch: &project::Scratch, signals: &mut Signals) -> Result<ExitCode, Trouble> {
     let mut show = Show::new();
     show.intro(&scratch.work);
     let mut script = Script::parse(project::SCRIPT).map_err(|error| error.to_string())?;
@@ -48,13 +60,21 @@ async fn session(scratch: &project::Scratch) -> Result<bool, String> {
     let config = Config { home: scratch.home.clone(), given, tolerance: Tolerance::None };
     let engine = house::start(config)?;
     let client = engine.connect();
-    let followed = follow(&client, &scratch.work, &mut show).await;
+    let followed = tokio::select! {
+        followed = follow(&client, &scratch.work, &mut show) => followed.map_err(Trouble::Failed),
+        number = signals.next() => Err(Trouble::Signal(number)),
+    };
     drop(client);
-    engine.close().await;
+    // One that does not close in time ends with the runtime.
+    let _ = tokio::time::timeout(CLOSE, engine.close()).await;
     followed?;
+    if show.was_rejected() {
+        show.outro_rejected();
+        return Ok(ExitCode::SUCCESS);
+    }
     let passed = project::tests_pass(&scratch.work);
     show.outro(passed);
-    Ok(passed)
+    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Opens, prompts, and shows the turn to its end.
@@ -88,11 +108,18 @@ async fn follow(client: &link::Client, work: &Path, show: &mut Show) -> Result<(
                     let answer = show.event(&event).await;
                     if let (Some((ask, answer)), Some(session)) = (answer, &session) {
                         let order = Order::Answer { ask, answer };
-                        send(client, &mut asked, Command::Session { session: session.clone(), order })
-                            .await?;
+                        let command = Command::Session { session: session.clone(), order };
+                        send(client, &mut asked, command).await?;
+                        if show.was_rejected() {
+                            // What the script says next holds only for an edit that was made.
+                            let order = Order::Cancel(Target::Turn);
+                            let command = Command::Session { session: session.clone(), order };
+                            send(client, &mut asked, command).await?;
+                        }
                     }
                     if let protocol::EventKind::TurnEnded { end, .. } = &event.kind {
                         return match end {
+                            _ if show.was_rejected() => Ok(()),
                             protocol::TurnEnd::Done => Ok(()),
                             protocol::TurnEnd::Failed(failure) => Err(failure.to_string()),
                             protocol::TurnEnd::Cancelled

@@ -2,11 +2,11 @@
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use protocol::{
-    Act, Action, Answer, Ask, AskId, Board, Change, Event, EventKind, FileDiff, Item, ItemKind, Line,
-    Outcome, Snapshot, Stage,
+    Act, Action, Answer, Ask, AskId, Board, Change, Choice, Event, EventKind, FileDiff, Grant, Item,
+    ItemKind, Line, Outcome, Snapshot, Stage,
 };
 
 /// How long a person has to answer before the demo answers itself.
@@ -19,13 +19,15 @@ pub(super) struct Show {
     watched: bool,
     /// Whether the cursor stands behind streamed text.
     in_text: bool,
+    /// Whether the person refused; what the script says after that is not shown.
+    rejected: bool,
 }
 
 impl Show {
     pub(super) fn new() -> Self {
         let watched = std::io::stdout().is_terminal();
         let color = watched && std::env::var_os("NO_COLOR").is_none();
-        Self { board: Board::default(), color, watched, in_text: false }
+        Self { board: Board::default(), color, watched, in_text: false, rejected: false }
     }
 
     pub(super) fn is_watched(&self) -> bool {
@@ -51,6 +53,24 @@ impl Show {
         } else {
             self.line("31", "The project's tests fail. The scratch repository is removed.");
         }
+        self.next();
+    }
+
+    pub(super) fn was_rejected(&self) -> bool {
+        self.rejected
+    }
+
+    pub(super) fn outro_rejected(&mut self) {
+        self.line("33", "You refused the edit: price.sh is as it was, and its tests still fail.");
+        self.line(
+            "2",
+            "A real model would hear of it and look for another way; the words of this one are fixed.",
+        );
+        self.line("2", "The demo ends here. The scratch repository is removed.");
+        self.next();
+    }
+
+    fn next(&mut self) {
         self.line(
             "2",
             "Next: export OPENAI_API_KEY=..., or `interpreter --oss` with Ollama; then `interpreter`.",
@@ -64,6 +84,9 @@ impl Show {
     /// Shows an event; a question is answered.
     pub(super) async fn event(&mut self, event: &Event) -> Option<(AskId, Answer)> {
         self.board.apply(event);
+        if self.rejected {
+            return None;
+        }
         match &event.kind {
             EventKind::ItemChanged { item, change } => {
                 let open = self.board.item(&event.session, item).cloned();
@@ -152,12 +175,41 @@ impl Show {
             .collect();
         self.line("33", &format!("May it? ({})", ask.why));
         self.line("33", &format!("  {}", names.join("   ")));
-        let picked = if std::io::stdin().is_terminal() && self.watched { person().await } else { None };
-        let at = picked.unwrap_or(0).min(ask.choices.len().saturating_sub(1));
-        let choice = ask.choices.get(at).map(|choice| choice.id.clone()).unwrap_or_default();
-        let by = if picked.is_some() { "you" } else { "the demo answers" };
-        self.line("33", &format!("  {by}: {}", at + 1));
-        (ask.id.clone(), Answer::Choice { id: choice, note: None })
+        let (choice, why) = self.choose(&ask.choices).await;
+        self.rejected = choice.is_some_and(|choice| choice.grant == Grant::Reject);
+        let name = choice.map(|choice| choice.name.clone()).unwrap_or_default();
+        self.line("33", &format!("  {why}: {name}"));
+        self.line("0", "");
+        let id = choice.map(|choice| choice.id.clone()).unwrap_or_default();
+        (ask.id.clone(), Answer::Choice { id, note: None })
+    }
+
+    /// What is chosen, and by whom.
+    async fn choose<'a>(&mut self, choices: &'a [Choice]) -> (Option<&'a Choice>, &'static str) {
+        if !std::io::stdin().is_terminal() || !self.watched {
+            return (choices.first(), "nobody is at a terminal, the demo answers");
+        }
+        let numbers: Vec<String> = (1..=choices.len()).map(|number| number.to_string()).collect();
+        let typeable = format!("  type {}, then Enter", numbers.join(" or "));
+        let until = Instant::now() + PATIENCE;
+        loop {
+            self.line("33", &typeable);
+            match typed(until).await {
+                Typed::Line(line) => {
+                    if let Some(choice) = chosen(&line, choices) {
+                        return (Some(choice), "you");
+                    }
+                    self.line("33", &format!("  {:?} is none of these", line.trim()));
+                }
+                Typed::End => {
+                    let reject = choices.iter().find(|choice| choice.grant == Grant::Reject);
+                    return (reject, "the input ended, the demo answers");
+                }
+                Typed::Nothing => {
+                    return (choices.first(), "nothing was typed for a minute, the demo answers");
+                }
+            }
+        }
     }
 
     fn diff(&mut self, file: &FileDiff) {
@@ -188,15 +240,55 @@ impl Show {
     }
 }
 
-/// The number a person types; nothing when they do not.
-async fn person() -> Option<usize> {
+/// What came from the keyboard.
+enum Typed {
+    Line(String),
+    End,
+    Nothing,
+}
+
+async fn typed(until: Instant) -> Typed {
     let (told, tell) = tokio::sync::oneshot::channel();
     // A thread of its own: a read of a terminal cannot be called back.
     std::thread::spawn(move || {
-        let mut line = String::new();
-        let read = std::io::stdin().lock().read_line(&mut line);
-        let _ = told.send(read.ok().and_then(|_| line.trim().parse::<usize>().ok()));
+        let mut line = Vec::new();
+        let read = std::io::stdin().lock().read_until(b'\n', &mut line);
+        let typed = match read {
+            Ok(0) | Err(_) => Typed::End,
+            Ok(_) => Typed::Line(String::from_utf8_lossy(&line).into_owned()),
+        };
+        let _ = told.send(typed);
     });
-    let picked = tokio::time::timeout(PATIENCE, tell).await.ok()?.ok()??;
-    picked.checked_sub(1)
+    match tokio::time::timeout_at(until.into(), tell).await {
+        Ok(typed) => typed.unwrap_or(Typed::End),
+        Err(_) => Typed::Nothing,
+    }
+}
+
+/// The choice whose number a line is.
+fn chosen<'a>(line: &str, choices: &'a [Choice]) -> Option<&'a Choice> {
+    let number = line.trim().parse::<usize>().ok()?;
+    choices.get(number.checked_sub(1)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_number_of_the_list_is_an_answer() {
+        let choice = |id: &str, grant| Choice { id: id.into(), name: id.into(), grant };
+        let choices = [choice("once", Grant::Once), choice("reject", Grant::Reject)];
+        for (line, id) in [
+            ("1\n", Some("once")),
+            (" 2 \n", Some("reject")),
+            ("\n", None),
+            ("0\n", None),
+            ("3\n", None),
+            ("-1\n", None),
+            ("no\n", None),
+        ] {
+            assert_eq!(chosen(line, &choices).map(|choice| choice.id.as_str()), id, "{line:?}");
+        }
+    }
 }
