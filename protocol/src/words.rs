@@ -49,7 +49,9 @@ fn join<'a>(names: impl Iterator<Item = &'a str>) -> String {
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Refusal::NoSession(id) => write!(f, "no session {id}; list the sessions to see their ids"),
+            Refusal::NoSession(id) => {
+                write!(f, "no session {id}; `/resume` in `interpreter` lists those of its folder")
+            }
             Refusal::InUse { session, pid } => {
                 write!(f, "session {session} is open in process {pid}; close it there first")
             }

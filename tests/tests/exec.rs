@@ -258,3 +258,145 @@ fn flags_without_effect_are_told() {
         assert!(ran.err.contains(&format!("warning: {flag} has no effect here")), "{}", ran.err);
     }
 }
+
+fn pipe(path: &std::path::Path) -> String {
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    path.to_str().unwrap().to_string()
+}
+
+#[test]
+fn a_pipe_or_a_device_is_no_file() {
+    let (product, _server) = stage(&json!({"turns": []}));
+    let fifo = pipe(&product.root().join("fifo"));
+    for flag in ["-i", "--output-schema"] {
+        for path in [fifo.as_str(), "/dev/zero"] {
+            let ran = product.exec(&["--skip-git-repo-check", flag, path, "go"]);
+            assert_eq!(ran.code, Some(1));
+            assert!(ran.err.contains(path) && ran.err.contains("no regular file"), "{}", ran.err);
+        }
+    }
+    pipe(&product.home.join("auth.json"));
+    std::fs::remove_file(product.home.join("config.toml")).unwrap();
+    pipe(&product.home.join("config.toml"));
+    for args in [&["exec", "--skip-git-repo-check", "go"][..], &["trust"]] {
+        let ran = interpreter(&product, args);
+        assert_eq!(ran.code, Some(1));
+        assert!(ran.err.contains("config.toml: it is no regular file"), "{}", ran.err);
+    }
+    let ran = product.exec(&["--skip-git-repo-check", "--ignore-user-config", "go"]);
+    assert!(ran.code == Some(1) && ran.err.contains("no usable model provider"), "{}", ran.err);
+}
+
+#[test]
+fn trust_takes_folders_alone() {
+    let product = Product::new();
+    let ran = interpreter(&product, &["trust", "/etc/passwd"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("/etc/passwd: it is no folder"), "{}", ran.err);
+    assert_eq!(std::fs::read_dir(&product.home).unwrap().count(), 0);
+}
+
+#[test]
+fn a_wrong_value_is_told_with_its_place() {
+    let (product, server) = stage(&json!({"turns": []}));
+    let file = product.home.join("config.toml");
+    for (text, told) in [
+        ("model = 5\n", "config.toml:1:9: model: invalid type: integer `5`, expected a string"),
+        ("\napproval_policy = \"some\"\n", "config.toml:2:19: approval_policy"),
+        ("harness = \"none\"\n", "config.toml:1:11: harness: unknown harness \"none\"; known: native"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let ran = product.exec(&["--skip-git-repo-check", "go"]);
+        assert_eq!(ran.code, Some(1));
+        assert!(ran.err.contains(told) && !ran.err.contains("session "), "{}", ran.err);
+    }
+    std::fs::write(&file, "modle = \"m\"\n").unwrap();
+    let ran = product.exec(&["--skip-git-repo-check", "go"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("did you mean model?") && ran.err.contains("no usable model"), "{}", ran.err);
+    let ran = product.exec(&["--skip-git-repo-check", "-c", "model=5", "go"]);
+    assert!(ran.err.contains("-c model: invalid type"), "{}", ran.err);
+    assert!(server.requests().is_empty() && !product.home.join("sessions").exists());
+}
+
+#[test]
+fn an_output_that_is_full_or_closed_is_told() {
+    for json in [&[][..], &["--json"]] {
+        let (product, _server) = stage(&json!({"turns": [{"say": "ok"}]}));
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = product.command();
+        command.args(["exec", "--skip-git-repo-check"]).args(json).arg("go");
+        let ended = command.stdin(Stdio::null()).stdout(full).output().unwrap();
+        assert_eq!(ended.status.code(), Some(1));
+        let err = String::from_utf8(ended.stderr).unwrap();
+        assert!(err.contains("error: standard output: No space left on device"), "{err}");
+    }
+    let (product, _server) = stage(&json!({"turns": [{"say": "ok"}]}));
+    let mut command = product.command();
+    command.args(["exec", "--skip-git-repo-check", "go"]).stdin(Stdio::null());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().unwrap();
+    let err = String::from_utf8(ended.stderr).unwrap();
+    assert!(ended.status.code() == Some(1) && err.contains("standard output: Broken pipe"), "{err}");
+}
+
+#[test]
+fn commands_are_answered_and_what_is_none_is_refused() {
+    let (product, server) = stage(&json!({"turns": [{"say": "hello"}, {"say": "in short"}]}));
+    let exec = |args: &[&str]| product.exec(&[&["--skip-git-repo-check"], args].concat());
+    let ran = exec(&["/compact"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "There is nothing to compact yet.\n"));
+    let ran = exec(&["/nope"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+    assert!(ran.err.contains("no command /nope; there are /compact, /undo, /status"), "{}", ran.err);
+    assert!(server.requests().is_empty());
+    assert_eq!(exec(&["go"]).out, "hello\n");
+    let ran = exec(&["resume", "--last", "/compact"]);
+    assert!(ran.code == Some(0) && ran.out.contains("in short"), "{ran:?}");
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[test]
+fn what_is_missing_is_told_with_a_command_that_helps() {
+    let (product, _server) = stage(&json!({"turns": []}));
+    let ran = product.exec(&["--skip-git-repo-check", "resume", "x", "go"]);
+    assert!(ran.code == Some(1) && ran.err.contains("no session x; `/resume`"), "{}", ran.err);
+    let mut command = product.command();
+    command.env("CODEX_OSS_PORT", "1").args(["--local-provider", "lmstudio", "exec", "go"]);
+    let ran = run(command.stdin(Stdio::null()), Duration::from_secs(20));
+    assert!(ran.err.contains("lms server start") && !ran.err.contains("ollama"), "{}", ran.err);
+}
+
+/// A demo that is stopped while its scratch is being made, by a git that takes its time.
+#[test]
+fn a_demo_that_is_stopped_leaves_nothing_behind() {
+    use std::os::unix::fs::PermissionsExt;
+    let product = Product::new();
+    let git = product.home.join("git");
+    std::fs::write(&git, "#!/bin/sh\nsleep 0.4\nPATH=${PATH#*:} exec git \"$@\"\n").unwrap();
+    std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", product.home.display(), std::env::var("PATH").unwrap());
+    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let mut command = product.command();
+        command.arg("demo").env("TMPDIR", &product.work).env("PATH", &path);
+        let child =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let until = Instant::now() + Duration::from_secs(20);
+        while std::fs::read_dir(&product.work).unwrap().count() == 0 {
+            assert!(Instant::now() < until);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let id = child.id().to_string();
+        assert!(std::process::Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(code), "{signal}");
+        assert!(String::from_utf8_lossy(&ended.stderr).contains("is removed"), "{ended:?}");
+        assert_eq!(std::fs::read_dir(&product.work).unwrap().count(), 0, "{signal}");
+    }
+    let mut command = product.command();
+    command.arg("demo").env("TMPDIR", product.work.join("none")).stdin(Stdio::null());
+    let ran = run(&mut command, Duration::from_secs(20));
+    assert!(ran.code == Some(1) && ran.err.contains("set TMPDIR to a folder that exists"), "{}", ran.err);
+    assert!(!product.work.join("none").exists());
+}

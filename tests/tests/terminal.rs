@@ -161,7 +161,7 @@ fn a_kill_leaves_the_terminal_as_it_was() {
     let pid = String::from_utf8_lossy(&children.stdout).trim().to_string();
     assert!(!pid.is_empty());
     assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
-    tmux.until("EXIT=");
+    tmux.until("EXIT=143");
     same_terminal(product.root());
 }
 
@@ -183,4 +183,46 @@ fn a_session_is_resumed_with_its_transcript() {
     tmux.run(&["new-session", "-d", "-s", "t", "-x", "80", "-y", "24", &line]);
     let screen = tmux.until("all done here");
     assert!(screen.contains("> go") && screen.contains("[ok] Edit a.txt"), "{screen}");
+}
+
+#[test]
+fn an_image_goes_with_the_first_prompt_of_the_chat() {
+    let (product, server) = stage();
+    if product::lacks("tmux") {
+        return;
+    }
+    std::fs::write(product.work.join("a.png"), b"\x89PNG").unwrap();
+    let tmux = Tmux { socket: format!("i{}", std::process::id()) };
+    let line = format!(
+        "cd {}; INTERPRETER_HOME={} {} -i a.png look; sleep 60",
+        product.work.display(),
+        product.home.display(),
+        binary().display()
+    );
+    tmux.run(&["new-session", "-d", "-s", "t", "-x", "80", "-y", "24", &line]);
+    tmux.until("May it?");
+    let body = server.requests()[0].body.to_string();
+    assert!(body.contains("data:image/png;base64,iVBORw==") || body.contains("iVBORw=="), "{body}");
+    assert!(body.contains("look"), "{body}");
+}
+
+#[test]
+fn the_demo_asks_again_and_takes_a_no() {
+    let product = Product::new();
+    if product::lacks("tmux") {
+        return;
+    }
+    let tmux = Tmux { socket: format!("d{}", std::process::id()) };
+    let line =
+        format!("TMPDIR={} {} demo; echo EXIT=$?; sleep 60", product.work.display(), binary().display());
+    tmux.run(&["new-session", "-d", "-s", "t", "-x", "120", "-y", "50", &line]);
+    tmux.until("type 1 or 2 or 3, then Enter");
+    tmux.keys(&["Enter"]);
+    tmux.until("\"\" is none of these");
+    tmux.keys(&["yes", "Enter"]);
+    tmux.until("\"yes\" is none of these");
+    tmux.keys(&["3", "Enter"]);
+    let screen = tmux.until("EXIT=0");
+    assert!(screen.contains("You refused the edit") && !screen.contains("All tests pass"), "{screen}");
+    assert_eq!(std::fs::read_dir(&product.work).unwrap().count(), 0);
 }

@@ -9,6 +9,7 @@ use protocol::{
 use serde_json::{Value, json};
 
 use crate::run::{Show, Shown};
+use crate::text::clean;
 
 /// What has been told so far.
 #[derive(Default)]
@@ -20,6 +21,8 @@ pub(crate) struct JsonLines {
     usage: Usage,
     turn: Option<TurnId>,
     last: Option<String>,
+    /// The summary of a compaction that was asked for; the answer where the model says nothing else.
+    compacted: Option<(ItemId, String)>,
 }
 
 impl Show for JsonLines {
@@ -41,13 +44,7 @@ impl Show for JsonLines {
                 Shown::default()
             }
             EventKind::Noticed(notice) => self.notice(notice),
-            EventKind::TurnEnded { end: TurnEnd::Done, .. } => line(&json!({
-                "type": "turn.completed",
-                "turn_id": self.turn.as_ref().map(|turn| turn.0),
-                "usage": tokens(&self.usage.session),
-                "turn_usage": tokens(&self.usage.turn),
-                "last_usage": tokens(&self.usage.last),
-            })),
+            EventKind::TurnEnded { end: TurnEnd::Done, .. } => self.completed(),
             EventKind::TurnEnded { .. }
             | EventKind::SessionOpened(_)
             | EventKind::SessionChanged(_)
@@ -63,7 +60,7 @@ impl Show for JsonLines {
         let mut shown = line(&json!({"type": "error", "message": text}));
         let turn = self.turn.as_ref().map(|turn| turn.0);
         shown.out += &line(&json!({"type": "turn.failed", "turn_id": turn, "error": {"message": text}})).out;
-        shown.err = format!("error: {text}\n");
+        shown.err = format!("error: {}\n", clean(text));
         shown
     }
 
@@ -73,6 +70,24 @@ impl Show for JsonLines {
 }
 
 impl JsonLines {
+    fn completed(&mut self) -> Shown {
+        let mut shown = Shown::default();
+        if let (None, Some((item, summary))) = (&self.last, self.compacted.take()) {
+            let item = json!({"id": self.id(&item), "type": "agent_message", "text": summary});
+            shown.out += &line(&json!({"type": "item.completed", "item": item})).out;
+            self.last = Some(summary);
+        }
+        shown.out += &line(&json!({
+            "type": "turn.completed",
+            "turn_id": self.turn.as_ref().map(|turn| turn.0),
+            "usage": tokens(&self.usage.session),
+            "turn_usage": tokens(&self.usage.turn),
+            "last_usage": tokens(&self.usage.last),
+        }))
+        .out;
+        shown
+    }
+
     fn id(&mut self, item: &ItemId) -> String {
         let next = self.next;
         match self.ids.get(item) {
@@ -130,7 +145,12 @@ impl JsonLines {
             }
             ItemKind::Act(act) => self.act(&item.id, act, item.stage),
             ItemKind::Plan(plan) => self.todo(&item.id, plan),
-            ItemKind::Compaction { .. } => return Shown::default(),
+            ItemKind::Compaction { summary, .. } => {
+                if item.stage == Stage::Done {
+                    self.compacted = Some((item.id.clone(), summary.clone()));
+                }
+                return Shown::default();
+            }
         };
         line(&json!({"type": "item.completed", "item": body}))
     }
@@ -144,7 +164,7 @@ impl JsonLines {
                 self.next += 1;
                 line(&json!({"type": "item.completed", "item": {"id": id, "type": "error", "message": text}}))
             }
-            (None, Level::Info) => Shown { out: String::new(), err: format!("{text}\n") },
+            (None, Level::Info) => Shown { out: String::new(), err: format!("{}\n", clean(&text)) },
         }
     }
 
@@ -271,5 +291,27 @@ fn tokens(tokens: &Tokens) -> Value {
 }
 
 fn line(value: &Value) -> Shown {
-    Shown { out: format!("{value}\n"), err: String::new() }
+    let mut out = String::new();
+    for letter in value.to_string().chars() {
+        // JSON lets these stand in a text, and a terminal obeys some of them.
+        match letter {
+            '\u{7f}'..='\u{9f}' => out += &format!("\\u{:04x}", u32::from(letter)),
+            letter => out.push(letter),
+        }
+    }
+    out.push('\n');
+    Shown { out, err: String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_no_control_characters_and_means_the_same() {
+        let value = json!({"text": "a\u{1b}[31m\u{9b}2J\u{7f}é\n"});
+        let shown = line(&value);
+        assert_eq!(shown.out.chars().filter(|letter| letter.is_control()).count(), 1);
+        assert_eq!(serde_json::from_str::<Value>(&shown.out).unwrap(), value);
+    }
 }

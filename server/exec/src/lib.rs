@@ -5,4 +5,4 @@ mod json;
 mod run;
 mod text;
 
-pub use run::{Color, Exec, Format, Start, run};
+pub use run::{Color, Exec, Format, Seen, Start, run};

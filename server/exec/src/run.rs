@@ -26,6 +26,7 @@ pub struct Exec {
     pub options: Vec<(String, String)>,
     pub keep: Keep,
     pub format: Format,
+    pub seen: Seen,
     /// JSON Schema of the final answer.
     pub schema: Option<Json>,
     /// A file for the last message.
@@ -55,6 +56,15 @@ pub enum Color {
     Off,
 }
 
+/// Who reads standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// A pipe or a file: it gets the model's exact text.
+    Exactly,
+    /// A terminal, which would obey control characters.
+    ByTerminal,
+}
+
 /// How a face shows what happens.
 pub(crate) trait Show {
     /// Standard output and standard error, in this order.
@@ -80,7 +90,7 @@ pub async fn run(
     stop: impl Future<Output = i32>,
 ) -> i32 {
     let show: Box<dyn Show> = match exec.format {
-        Format::Text(color) => Box::new(Plain::new(color)),
+        Format::Text(color) => Box::new(Plain::new(color, exec.seen)),
         Format::Json => Box::new(JsonLines::default()),
     };
     let mut running =
@@ -93,12 +103,29 @@ pub async fn run(
             let _ = running.print(shown).await;
             1
         }
-        Err(Stopped::Unread) => 1,
+        Err(Stopped::Usage(why)) => {
+            let shown = running.show.failed(&why);
+            let _ = running.print(shown).await;
+            2
+        }
+        Err(Stopped::Unread(error)) => {
+            let err = format!("error: standard output: {error}; not all of the answer is written\n");
+            let _ = running.print(Shown { out: String::new(), err }).await;
+            1
+        }
         Err(Stopped::Gone) => {
             let _ = running.print(running_gone()).await;
             1
         }
     }
+}
+
+/// The name after the slash, when the prompt is nothing else.
+fn lone_command(input: &[Content]) -> Option<&str> {
+    let [Content::Text(text)] = input else { return None };
+    let name = text.trim_end().strip_prefix('/')?;
+    let is_name = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | ':');
+    (!name.is_empty() && name.chars().all(is_name)).then_some(name)
 }
 
 fn running_gone() -> Shown {
@@ -107,8 +134,10 @@ fn running_gone() -> Shown {
 
 enum Stopped {
     Refused(Refusal),
+    /// The prompt cannot be meant so.
+    Usage(String),
     /// Our output cannot be written.
-    Unread,
+    Unread(std::io::Error),
     Gone,
 }
 
@@ -124,6 +153,9 @@ struct Running<O, E> {
 
 impl<O: AsyncWrite + Unpin, E: AsyncWrite + Unpin> Running<O, E> {
     async fn go(&mut self, exec: Exec, stop: impl Future<Output = i32>) -> Result<i32, Stopped> {
+        if let Some(name) = lone_command(&exec.input) {
+            self.check_command(name, &exec).await?;
+        }
         let from = self.origin(&exec).await?;
         let open = Open {
             from,
@@ -151,6 +183,33 @@ impl<O: AsyncWrite + Unpin, E: AsyncWrite + Unpin> Running<O, E> {
         // The session is written when this is answered.
         let _ = self.ask(Command::Session { session, order: Order::Close }).await;
         Ok(code)
+    }
+
+    /// Refuses a word with a slash that is no command, before there is a session.
+    async fn check_command(&mut self, name: &str, exec: &Exec) -> Result<(), Stopped> {
+        let open = Open {
+            from: Origin::New,
+            past: Past::Nothing,
+            cwd: exec.cwd.clone(),
+            roots: Vec::new(),
+            options: exec.options.clone(),
+            asks: CanAsk::Nothing,
+            keep: Keep::Nothing,
+        };
+        // Why it cannot be opened is told when the real one is.
+        let Ok(Done::Opened(snapshot)) = self.ask(Command::Open(Box::new(open))).await else { return Ok(()) };
+        let known: Vec<String> =
+            snapshot.info.commands.iter().map(|command| format!("/{}", command.name)).collect();
+        let order = Order::Close;
+        let _ = self.ask(Command::Session { session: snapshot.info.id.clone(), order }).await;
+        self.pending.clear();
+        if known.iter().any(|command| command.strip_prefix('/') == Some(name)) {
+            return Ok(());
+        }
+        Err(Stopped::Usage(format!(
+            "there is no command /{name}; there are {}; a space before it makes it a prompt",
+            known.join(", ")
+        )))
     }
 
     async fn origin(&mut self, exec: &Exec) -> Result<Origin, Stopped> {
@@ -282,8 +341,8 @@ impl<O: AsyncWrite + Unpin, E: AsyncWrite + Unpin> Running<O, E> {
             let _ = self.err.flush().await;
         }
         if !out.is_empty() {
-            self.out.write_all(out.as_bytes()).await.map_err(|_| Stopped::Unread)?;
-            self.out.flush().await.map_err(|_| Stopped::Unread)?;
+            self.out.write_all(out.as_bytes()).await.map_err(Stopped::Unread)?;
+            self.out.flush().await.map_err(Stopped::Unread)?;
         }
         Ok(())
     }

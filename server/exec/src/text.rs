@@ -4,19 +4,26 @@ use protocol::{
     Act, Board, Change, EventKind, Item, ItemKind, Notice, Outcome, SessionId, Stage, StepState, TurnEnd,
 };
 
-use crate::run::{Color, Show, Shown};
+use crate::run::{Color, Seen, Show, Shown};
 
 /// Lines of output shown of a command.
 const OUTPUT_LINES: usize = 10;
 
 pub(crate) struct Plain {
     color: Color,
+    seen: Seen,
     last: Option<String>,
+    /// The summary of a compaction that was asked for; the answer where the model says nothing else.
+    compacted: Option<String>,
 }
 
 impl Plain {
-    pub(crate) fn new(color: Color) -> Self {
-        Self { color, last: None }
+    pub(crate) fn new(color: Color, seen: Seen) -> Self {
+        Self { color, seen, last: None, compacted: None }
+    }
+
+    fn answer(&self) -> Option<&str> {
+        self.last.as_deref().or(self.compacted.as_deref())
     }
 
     fn paint(&self, code: &str, text: &str) -> String {
@@ -48,10 +55,13 @@ impl Plain {
                 });
                 steps.collect()
             }
-            ItemKind::Message(_)
-            | ItemKind::Thought(_)
-            | ItemKind::User { .. }
-            | ItemKind::Compaction { .. } => String::new(),
+            ItemKind::Compaction { summary, .. } => {
+                if item.stage == Stage::Done {
+                    self.compacted = Some(summary.clone());
+                }
+                String::new()
+            }
+            ItemKind::Message(_) | ItemKind::Thought(_) | ItemKind::User { .. } => String::new(),
         }
     }
 
@@ -65,7 +75,7 @@ impl Plain {
         let mut text = format!("{} {}\n", self.paint(code, &format!("[{mark}]")), clean(&act.title()));
         for file in &act.files {
             let (added, removed) = file.counts();
-            text += &format!("  {} +{added} -{removed}\n", file.path);
+            text += &format!("  {} +{added} -{removed}\n", clean(&file.path.0));
         }
         let shown = match &act.outcome {
             Some(outcome @ Outcome::Ran { .. }) => outcome.text(),
@@ -97,7 +107,11 @@ impl Show for Plain {
                 format!("{}\n", self.paint("33", &clean(&format!("{title}: {text}"))))
             }
             EventKind::TurnEnded { end: TurnEnd::Done, .. } => {
-                let last = self.last.clone().unwrap_or_default();
+                let last = self.answer().unwrap_or_default();
+                let last = match self.seen {
+                    Seen::Exactly => last.to_string(),
+                    Seen::ByTerminal => clean(last),
+                };
                 let out = if last.is_empty() {
                     String::new()
                 } else {
@@ -126,11 +140,46 @@ impl Show for Plain {
     }
 
     fn last_message(&self) -> Option<&str> {
-        self.last.as_deref()
+        self.answer()
     }
 }
 
 /// Without control characters, which a terminal would obey.
-fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     text.chars().filter(|letter| matches!(letter, '\n' | '\t') || !letter.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocol::{ItemId, TurnId};
+
+    fn answered(seen: Seen, kinds: Vec<ItemKind>) -> String {
+        let mut plain = Plain::new(Color::Off, seen);
+        for kind in kinds {
+            let item = Item { id: ItemId(1), turn: TurnId(1), stage: Stage::Done, kind };
+            plain.event(&Board::default(), &EventKind::ItemFinished(Box::new(item)));
+        }
+        plain.event(&Board::default(), &EventKind::TurnEnded { turn: TurnId(1), end: TurnEnd::Done }).out
+    }
+
+    #[test]
+    fn a_terminal_gets_no_control_characters_and_a_pipe_the_exact_text() {
+        let said = || vec![ItemKind::Message("a\u{1b}[31mb\u{9b}2J\tc\n".into())];
+        assert_eq!(answered(Seen::ByTerminal, said()), "a[31mb2J\tc\n");
+        assert_eq!(answered(Seen::Exactly, said()), "a\u{1b}[31mb\u{9b}2J\tc\n");
+    }
+
+    #[test]
+    fn a_compaction_is_the_answer_where_there_is_no_other() {
+        let compaction = || ItemKind::Compaction {
+            why: "asked for".into(),
+            summary: "all of it".into(),
+            before: 9,
+            after: Some(1),
+        };
+        assert_eq!(answered(Seen::Exactly, vec![compaction()]), "all of it\n");
+        let kinds = vec![compaction(), ItemKind::Message("said".into())];
+        assert_eq!(answered(Seen::Exactly, kinds), "said\n");
+    }
 }

@@ -4,13 +4,15 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
-use face_exec::{Color, Exec, Format, Start};
+use face_exec::{Color, Exec, Format, Seen, Start};
 use harness::Setup;
 use protocol::{Content, Json, Keep, SessionId};
 
+use super::signals::Signals;
 use super::{input, shared};
-use crate::cli::{ExecArgs, ExecSub, Trouble, complain};
+use crate::cli::{ExecArgs, ExecSub, Trouble};
 use crate::config::{Config, Tolerance, is_trusted, project_root};
+use crate::file;
 use crate::flags::{ColorArg, ExecFlags};
 use crate::house;
 
@@ -27,6 +29,7 @@ pub(crate) fn run(mut args: ExecArgs) -> Result<ExitCode, Trouble> {
     options.push(("approval_policy".into(), "never".into()));
     let runtime = house::runtime()?;
     let code = runtime.block_on(async {
+        let mut signals = Signals::all();
         let mut config = shared::config(&flags, Tolerance::None).await?;
         config.given.ignore_user = run.ignore_user_config;
         if run.trust {
@@ -34,6 +37,7 @@ pub(crate) fn run(mut args: ExecArgs) -> Result<ExitCode, Trouble> {
         }
         check_git(&config, &cwd, &run, flags.yolo)?;
         config.check(&cwd)?;
+        shared::forewarn(&config, &cwd, &options);
         let engine = house::start(config)?;
         let exec = Exec {
             start,
@@ -43,11 +47,12 @@ pub(crate) fn run(mut args: ExecArgs) -> Result<ExitCode, Trouble> {
             options,
             keep: if run.ephemeral { Keep::Nothing } else { Keep::Journal },
             format: format(&run),
+            seen: if std::io::stdout().is_terminal() { Seen::ByTerminal } else { Seen::Exactly },
             schema,
             last_message: run.output_last_message.clone(),
         };
-        let code =
-            face_exec::run(engine.connect(), exec, tokio::io::stdout(), tokio::io::stderr(), signal()).await;
+        let (out, err) = (tokio::io::stdout(), tokio::io::stderr());
+        let code = face_exec::run(engine.connect(), exec, out, err, signals.next()).await;
         engine.close().await;
         Ok::<_, String>(code)
     })?;
@@ -86,7 +91,7 @@ fn format(run: &ExecFlags) -> Format {
 
 fn schema(path: &Path) -> Result<Json, String> {
     let fail = |why: String| format!("--output-schema {}: {why}", path.display());
-    let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+    let text = file::text(path).map_err(|error| fail(error.to_string()))?;
     let value: serde_json::Value =
         serde_json::from_str(&text).map_err(|error| fail(format!("it is not JSON: {error}")))?;
     if value.is_object() { Ok(Json(text)) } else { Err(fail("it is no JSON object".into())) }
@@ -103,35 +108,4 @@ fn check_git(config: &Config, cwd: &Path, run: &ExecFlags, yolo: bool) -> Result
          --skip-git-repo-check",
         cwd.display()
     ))
-}
-
-/// The number of the signal that asks us to stop.
-#[cfg(unix)]
-async fn signal() -> i32 {
-    use tokio::signal::unix::{SignalKind, signal};
-    let kinds = [(SignalKind::interrupt(), 2), (SignalKind::terminate(), 15), (SignalKind::hangup(), 1)];
-    let mut waiting = tokio::task::JoinSet::new();
-    for (kind, number) in kinds {
-        match signal(kind) {
-            Ok(mut stream) => {
-                waiting.spawn(async move {
-                    stream.recv().await;
-                    number
-                });
-            }
-            Err(error) => complain(&format!("signals: {error}")),
-        }
-    }
-    match waiting.join_next().await {
-        Some(Ok(number)) => number,
-        Some(Err(_)) | None => std::future::pending().await,
-    }
-}
-
-#[cfg(not(unix))]
-async fn signal() -> i32 {
-    match tokio::signal::ctrl_c().await {
-        Ok(()) => 2,
-        Err(_) => std::future::pending().await,
-    }
 }
