@@ -187,20 +187,20 @@ fn a_folder_whose_name_is_no_text_is_refused_at_every_door() {
     std::fs::create_dir(&odd).unwrap();
     std::fs::write(odd.join("a.png"), b"\x89PNG").unwrap();
     let before = std::fs::read(product.home.join("config.toml")).unwrap();
-    let go: &[&str] = &["exec", "--skip-git-repo-check", "go"];
-    let doors: [(&std::path::Path, &[&str], Option<(&str, &std::path::Path)>); 6] = [
-        (&odd, go, None),
-        (&odd, &["trust"], None),
-        (&product.work, go, Some(("-C", &odd))),
-        (&product.work, go, Some(("--add-dir", &odd))),
-        (&product.work, go, Some(("-i", &odd.join("a.png")))),
-        (&product.work, &["trust"], Some(("--", &odd))),
+    let image = odd.join("a.png");
+    let doors = [
+        ("exec", &odd, "--skip-git-repo-check", None),
+        ("trust", &odd, "--", None),
+        ("exec", &product.work, "-C", Some(&odd)),
+        ("exec", &product.work, "--add-dir", Some(&odd)),
+        ("exec", &product.work, "-i", Some(&image)),
+        ("trust", &product.work, "--", Some(&odd)),
     ];
-    for (folder, args, path) in doors {
+    for (name, folder, flag, path) in doors {
         let mut command = product.command();
-        command.current_dir(folder).args(args).stdin(Stdio::null());
-        if let Some((flag, path)) = path {
-            command.arg(flag).arg(path);
+        command.current_dir(folder).args([name, flag]).args(path).stdin(Stdio::null());
+        if name == "exec" {
+            command.arg("go");
         }
         let ran = run(&mut command, Duration::from_secs(20));
         assert_eq!(ran.code, Some(1), "{command:?} {}", ran.err);

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::invalid;
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a table")]
 pub(crate) struct Raw {
     pub(crate) model: Option<String>,
     pub(crate) model_provider: Option<String>,
@@ -36,7 +36,7 @@ pub(crate) struct Raw {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a table")]
 struct RawProject {
     #[serde(rename = "trust_level")]
     _trust_level: Option<String>,
@@ -45,14 +45,14 @@ struct RawProject {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a table")]
 pub(crate) struct Workspace {
     pub(crate) writable_roots: Vec<PathBuf>,
     pub(crate) network_access: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a table")]
 struct ShellPolicy {
     inherit: Option<Inherit>,
     exclude: Vec<String>,
@@ -70,13 +70,13 @@ enum Inherit {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a table")]
 struct RawSandbox {
     min_level: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "a table")]
 pub(crate) struct RawProvider {
     pub(crate) name: Option<String>,
     pub(crate) base_url: Option<String>,
@@ -217,6 +217,7 @@ mod tests {
                 "1",
             ),
             (json!({"projects": {"/p": {"trust_level": true}}}), "projects./p.trust_level", "boolean"),
+            (json!({"sandbox": "x"}), "sandbox", "expected a table"),
             (json!({"approval_policy": "sometimes"}), "approval_policy", "on-request"),
             (json!({"sandbox_mode": "sometimes"}), "sandbox_mode", "read-only"),
             (json!({"mode": "sometimes"}), "mode", "full-access"),
