@@ -35,8 +35,8 @@ pub enum StoreError {
     InUse { session: SessionId, pid: u32 },
     #[error("session {session} was written by a later version ({why}); update to go on with it")]
     Sealed { session: SessionId, why: String },
-    #[error("session {0} has no line that can be read; delete it")]
-    Empty(SessionId),
+    #[error("{0} has no line that can be read; delete it")]
+    Empty(String),
     #[error("no list of sessions ended at {0:?}")]
     Cursor(String),
     #[error("{path}: {error}")]
@@ -104,7 +104,7 @@ impl Store {
             load::Broken::Sealed(why) => StoreError::Sealed { session: id.clone(), why },
         })?;
         if !loaded.any {
-            return Err(StoreError::Empty(id.clone()));
+            return Err(StoreError::Empty(path.display().to_string()));
         }
         if loaded.torn > 0 {
             file.set_len(loaded.end).map_err(|error| io_error(&path, error))?;

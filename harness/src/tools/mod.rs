@@ -52,7 +52,7 @@ impl Means {
             None => Ok(()),
             Some(hidden) => Err(Outcome::Declined {
                 by: Decliner::Sandbox,
-                why: format!("{} holds credentials and is not shown to models", hidden.display()),
+                why: format!("{} may hold credentials and is not shown to models", hidden.display()),
             }),
         }
     }

@@ -86,7 +86,8 @@ impl Setup for Config {
         let mut notices = layers.notices;
         notices.extend(provider.notices.iter().cloned());
         let hidden = std::env::home_dir().map(|home| sandbox::secrets_in(&home)).unwrap_or_default();
-        let own = self.home.join("auth.json");
+        // Keys, settings that may hold some, and what other sessions read.
+        let own = ["auth.json", "config.toml", "sessions"].map(|name| self.home.join(name));
         Ok(Resolved {
             options: options::offered(&settings, &provider, &raw),
             settings,
@@ -94,7 +95,7 @@ impl Setup for Config {
             trusted: layers.trusted,
             project: project_root(cwd),
             writable_roots,
-            hidden: hidden.into_iter().chain(own.exists().then_some(own)).collect(),
+            hidden: hidden.into_iter().chain(own.into_iter().filter(|path| path.exists())).collect(),
             env: raw.environment(),
             min_level: raw.min_level()?,
             window: raw.model_context_window,
