@@ -38,8 +38,7 @@ pub(crate) async fn run(
         let text = format!("{} background commands are running; stop one first", crate::limits::TASKS);
         return Ran { outcome: broken(text), changed: Vec::new() };
     }
-    let watch = watcher(bench, walled).await;
-    let guarded = guard::before(bench, walled).await;
+    let (watch, guarded) = tokio::join!(watcher(bench, walled), guard::before(bench, walled));
     let started = Instant::now();
     let running = match sandbox::start(bench.wall, spec(bench, command, cwd, (walled, guarded))) {
         Ok(running) => running,
@@ -56,11 +55,10 @@ pub(crate) async fn run(
         AtLimit::Kill | AtLimit::Leave => foreground(bench, item, command, time, running, task).await,
     };
     let wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    if !matches!(end, RunEnd::StillRunning(_)) {
-        guard::after(bench).await;
-    }
     let changed = match watch {
-        Some(watch) if !matches!(end, RunEnd::StillRunning(_)) => changes(watch).await,
+        Some(watch) if !matches!(end, RunEnd::StillRunning(_)) => {
+            tokio::join!(changes(watch), guard::after(bench)).0
+        }
         _ => Vec::new(),
     };
     Ran { outcome: Outcome::Ran { end, output, wall_ms, cwd }, changed }
