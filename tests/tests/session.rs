@@ -50,6 +50,40 @@ fn two_turns() -> Value {
 }
 
 #[test]
+fn a_running_turn_takes_a_word_more_and_a_session_its_title() {
+    let product = Product::new();
+    let script = json!({"turns": [
+        {"calls": [{"tool": "shell", "args": {"command": "touch began; while ! test -e go; do sleep 0.02; done"}}]},
+        {"say": "done"}
+    ], "strict": ["pairing"]});
+    let server = ModelServer::say(&script, &product.work);
+    product.configure(&server, "chat", "mode = \"workspace-write\"");
+    let mut agent = Agent::start(&mut product.command(), &product.work);
+    let session = open(&mut agent, &product);
+    let steer = json!({"sessionId": session, "prompt": [{"type": "text", "text": "also this"}]});
+    let told = agent.ask(2, "_session/steering", &steer);
+    assert_eq!(told["result"]["outcome"], "promptRequired", "{told}");
+    let go = json!({"sessionId": session, "prompt": [{"type": "text", "text": "go"}]});
+    agent.send(&json!({"jsonrpc": "2.0", "id": 3, "method": "session/prompt", "params": go}));
+    let until = Instant::now() + Duration::from_secs(20);
+    while !product.work.join("began").exists() {
+        assert!(Instant::now() < until, "the command did not begin");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(agent.ask(4, "_session/steering", &steer)["result"]["outcome"], "injected");
+    let titled = agent.ask(5, "session/set_title", &json!({"sessionId": session, "title": "My own"}));
+    assert_eq!(titled["result"], json!({"title": "My own"}));
+    std::fs::write(product.work.join("go"), "").unwrap();
+    let end = agent.wait(&json!({"id": 3}), Duration::from_secs(20)).unwrap();
+    assert_eq!(end["result"]["stopReason"], "end_turn", "{end}");
+    assert!(server.requests().last().unwrap().body.to_string().contains("also this"));
+    let listed = agent.ask(6, "session/list", &json!({}));
+    assert_eq!(listed["result"]["sessions"][0]["title"], "My own", "{listed}");
+    let options = agent.ask(7, "session/options", &json!({"cwd": product.work}));
+    assert!(options["result"]["configOptions"].as_array().is_some_and(|all| !all.is_empty()), "{options}");
+}
+
+#[test]
 fn load_replays_all_in_order_before_its_answer() {
     let product = Product::new();
     let server = ModelServer::say(&two_turns(), &product.work);

@@ -24,8 +24,10 @@ pub(crate) fn answer(about: &About) -> Value {
             "mcpCapabilities": {"http": false, "sse": false},
             "sessionCapabilities": {
                 "list": {}, "resume": {}, "close": {}, "delete": {}, "additionalDirectories": {},
+                "title": {}, "options": {},
             },
         },
+        "_meta": {"steering": {"supported": true}},
         "authMethods": methods(),
     })
 }

@@ -17,6 +17,11 @@ impl Face {
         self.note(&waiting);
         match (waiting, reply) {
             (Waiting::Nothing, _) => {}
+            (Waiting::Steering(responder), Err(Refusal::Idle)) => {
+                // The client sends it as a prompt then.
+                let none = json!({"outcome": "promptRequired", "reason": "noRunningTurn"});
+                let _ = responder.respond(none);
+            }
             (waiting, Err(refusal)) => {
                 if let Some(responder) = waiting.into_responder() {
                     // A connection that is ending hears nothing more.
@@ -47,6 +52,15 @@ impl Face {
                 let options = self.board.sessions.get(&session).map(|at| render::options(&at.info.options));
                 let _ = responder.respond(json!({ "configOptions": options.unwrap_or_else(|| json!([])) }));
             }
+            (Waiting::Options(responder), Ok(Done::Options(options))) => {
+                let _ = responder.respond(render::pickers(&options));
+            }
+            (Waiting::Title(title, responder), Ok(Done::Ok)) => {
+                let _ = responder.respond(json!({ "title": title }));
+            }
+            (Waiting::Steering(responder), Ok(Done::Prompted { .. })) => {
+                let _ = responder.respond(json!({"outcome": "injected"}));
+            }
             (waiting, Ok(_)) => {
                 if let Some(responder) = waiting.into_responder() {
                     let _ =
@@ -74,6 +88,9 @@ impl Face {
             | Waiting::List(_)
             | Waiting::Prompt(..)
             | Waiting::Plain(_)
+            | Waiting::Options(_)
+            | Waiting::Title(..)
+            | Waiting::Steering(_)
             | Waiting::Nothing => {}
         }
     }
@@ -81,9 +98,8 @@ impl Face {
     /// The answer first, then what clients drop when it comes before.
     fn opened(&mut self, snapshot: Snapshot, mut answer: Value, responder: Responder, servers: &Servers) {
         let session = snapshot.info.id.clone();
-        render::put(&mut answer, "configOptions", render::options(&snapshot.info.options));
-        if let Some(modes) = render::mode(&snapshot.info.options) {
-            render::put(&mut answer, "modes", modes);
+        if let Value::Object(pickers) = render::pickers(&snapshot.info.options) {
+            pickers.into_iter().for_each(|(name, value)| render::put(&mut answer, &name, value));
         }
         let commands = render::commands(&snapshot.info.commands);
         let usage = snapshot.usage.clone();

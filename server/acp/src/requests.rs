@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::caps::Caps;
 use crate::face::Face;
 use crate::place::Place;
-use crate::{errors, initialize, parse};
+use crate::{errors, initialize, parse, render};
 
 /// Whom a command's answer is for.
 pub(crate) enum Waiting {
@@ -23,6 +23,10 @@ pub(crate) enum Waiting {
     Mode(SessionId, Responder),
     /// Answered with the whole list of options.
     Option(SessionId, Responder),
+    /// Answered with the options of a session to be.
+    Options(Responder),
+    Title(String, Responder),
+    Steering(Responder),
     Nothing,
 }
 
@@ -51,6 +55,9 @@ impl Face {
             "session/delete" => parse::session(params).map(|session| plain(Command::Delete { session })),
             "session/set_mode" => self.set_mode(params),
             "session/set_config_option" => self.set_option(params),
+            "session/set_title" => set_title(params),
+            "session/options" => self.options(params),
+            "_session/steering" => steering(params),
             other => Err(errors::no_method(other)),
         };
         match step {
@@ -140,6 +147,21 @@ impl Face {
     }
 }
 
+impl Face {
+    /// Of an open session its own, else those that a new one in the folder would have.
+    fn options(&self, params: &Value) -> Result<Step, Error> {
+        let cwd = parse::cwd(params)?;
+        let open = match params.get("sessionId") {
+            None | Some(Value::Null) => None,
+            Some(_) => self.board.sessions.get(&parse::session(params)?),
+        };
+        Ok(match open {
+            Some(at) => Step::Answer(render::pickers(&at.info.options)),
+            None => Step::Command(Command::Options { cwd }, Box::new(Waiting::Options)),
+        })
+    }
+}
+
 impl Waiting {
     /// Who waits for it.
     pub(crate) fn into_responder(self) -> Option<Responder> {
@@ -150,7 +172,10 @@ impl Waiting {
             | Waiting::Prompt(_, responder)
             | Waiting::Plain(responder)
             | Waiting::Mode(_, responder)
-            | Waiting::Option(_, responder) => Some(responder),
+            | Waiting::Option(_, responder)
+            | Waiting::Options(responder)
+            | Waiting::Title(_, responder)
+            | Waiting::Steering(responder) => Some(responder),
             Waiting::Nothing => None,
         }
     }
@@ -167,6 +192,23 @@ fn prompt(params: &Value) -> Result<Step, Error> {
     let prompt = Order::Prompt { input: parse::prompt(params)?, when: When::Queue, schema: None };
     let name = session.clone();
     Ok(Step::Command(order(session, prompt), Box::new(move |responder| Waiting::Prompt(name, responder))))
+}
+
+fn set_title(params: &Value) -> Result<Step, Error> {
+    let session = parse::session(params)?;
+    let title = parse::text(params, "title")?.trim().to_string();
+    if title.is_empty() {
+        return Err(errors::bad_params("the title is empty; give some words"));
+    }
+    let rename = order(session, Order::Rename { title: title.clone() });
+    Ok(Step::Command(rename, Box::new(move |responder| Waiting::Title(title, responder))))
+}
+
+/// A prompt for the turn that runs.
+fn steering(params: &Value) -> Result<Step, Error> {
+    let session = parse::session(params)?;
+    let prompt = Order::Prompt { input: parse::prompt(params)?, when: When::Steer, schema: None };
+    Ok(Step::Command(order(session, prompt), Box::new(Waiting::Steering)))
 }
 
 fn plain(command: Command) -> Step {

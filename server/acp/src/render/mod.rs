@@ -17,7 +17,7 @@ use crate::place::Place;
 pub(crate) use act::{announces, begun, last};
 pub(crate) use item::{changed, past, said, started};
 pub(crate) use permission::{choices, permission};
-pub(crate) use session::{commands, current_mode, mode, notice, options, rows, title, usage};
+pub(crate) use session::{commands, current_mode, notice, options, pickers, rows, title, usage};
 
 /// For whom it is rendered, and where the session works.
 #[derive(Clone, Copy)]

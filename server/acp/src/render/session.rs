@@ -13,6 +13,15 @@ pub(crate) fn options(options: &[ConfigOption]) -> Value {
     options.iter().map(option).collect()
 }
 
+/// The fields of an answer that say what can be chosen.
+pub(crate) fn pickers(of: &[ConfigOption]) -> Value {
+    let mut pickers = json!({ "configOptions": options(of) });
+    if let Some(modes) = mode(of) {
+        put(&mut pickers, "modes", modes);
+    }
+    pickers
+}
+
 fn option(option: &ConfigOption) -> Value {
     let category = match option.kind {
         OptionKind::Mode => "mode",

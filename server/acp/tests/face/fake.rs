@@ -257,10 +257,22 @@ impl Fake {
             Some("session/list") => same::<acp::ListSessionsResponse>(result),
             Some("session/prompt") => same::<acp::PromptResponse>(result),
             Some("session/set_config_option") => same::<acp::SetSessionConfigOptionResponse>(result),
+            // The crate has no types of these.
+            Some("session/set_title") => assert!(only(result, "title"), "{result}"),
+            Some("_session/steering") => assert!(result["outcome"].is_string(), "{result}"),
+            Some("session/options") => {
+                let mut session = result.clone();
+                session["sessionId"] = "s".into();
+                same::<acp::NewSessionResponse>(&session);
+            }
             Some(_) => assert_eq!(result, &json!({})),
             None => {}
         }
     }
+}
+
+fn only(value: &Value, field: &str) -> bool {
+    value.as_object().is_some_and(|fields| fields.len() == 1) && value[field].is_string()
 }
 
 /// What the crate's type makes of it is what it was: nothing is missing, unknown or of a wrong kind.

@@ -106,18 +106,61 @@ async fn everything_advertised_is_taken() {
         ("resume", "session/resume"),
         ("close", "session/close"),
         ("delete", "session/delete"),
+        ("title", "session/set_title"),
+        ("options", "session/options"),
     ] {
         assert!(session.contains_key(capability), "{capability}");
         methods.push(method);
     }
-    assert_eq!(session.len(), 5, "additionalDirectories is a field");
+    assert_eq!(session.len(), 7, "additionalDirectories is a field");
+    assert_eq!(answer["result"]["_meta"]["steering"]["supported"], true);
+    methods.push("_session/steering");
     for method in methods {
-        let params = json!({"sessionId": "s", "cwd": cwd(), "modeId": "m", "configId": "c", "value": "v",
+        let params = json!({"sessionId": "s", "cwd": cwd(), "modeId": "m", "configId": "c", "value": "v", "title": "t",
             "prompt": [{"type": "text", "text": "x"}]});
         fake.request(method, params).await;
         let (tag, _) = fake.command().await;
         fake.reply(tag, Err(Refusal::Overloaded));
         assert_eq!(fake.recv().await["error"]["code"], -32603, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn a_title_is_set_and_options_are_told_before_a_session() {
+    let mut fake = Fake::open(json!({}), "s").await;
+    assert_eq!(fake.ask_code("session/set_title", json!({"sessionId": "s", "title": " "})).await, -32602);
+    fake.request("session/set_title", json!({"sessionId": "s", "title": " T "})).await;
+    let (tag, order) = fake.order().await;
+    assert_eq!(order, Order::Rename { title: "T".into() });
+    fake.reply(tag, Ok(Done::Ok));
+    assert_eq!(fake.recv().await["result"], json!({"title": "T"}));
+    fake.request("session/options", json!({"cwd": cwd()})).await;
+    let (tag, command) = fake.command().await;
+    assert_eq!(command, Command::Options { cwd: FilePath(cwd()) });
+    fake.reply(tag, Ok(Done::Options(options("auto"))));
+    let answer = fake.recv().await["result"].clone();
+    assert_eq!(answer["modes"]["currentModeId"], "auto");
+    let own = fake.ask("session/options", json!({"cwd": cwd(), "sessionId": "s"})).await["result"].clone();
+    assert!(answer["configOptions"].is_array() && own["configOptions"].is_array(), "{own}");
+}
+
+#[tokio::test]
+async fn steering_joins_the_running_turn_or_asks_for_a_prompt() {
+    let mut fake = Fake::open(json!({}), "s").await;
+    let words = json!({"sessionId": "s", "prompt": [{"type": "text", "text": "also this"}]});
+    let replies = [
+        (
+            Ok(Done::Prompted { turn: TurnId(1), item: ItemId(7), steered: true }),
+            json!({"outcome": "injected"}),
+        ),
+        (Err(Refusal::Idle), json!({"outcome": "promptRequired", "reason": "noRunningTurn"})),
+    ];
+    for (reply, told) in replies {
+        fake.request("_session/steering", words.clone()).await;
+        let (tag, order) = fake.order().await;
+        assert!(matches!(order, Order::Prompt { when: When::Steer, .. }), "{order:?}");
+        fake.reply(tag, reply);
+        assert_eq!(fake.recv().await["result"], told);
     }
 }
 
