@@ -89,6 +89,25 @@ pub struct Open {
     pub options: Vec<(String, String)>,
     pub asks: CanAsk,
     pub keep: Keep,
+    /// On resume it takes the place of the stored one.
+    pub system: Option<SystemPrompt>,
+}
+
+/// The client's part of the system prompt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub struct SystemPrompt {
+    pub mode: SystemMode,
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SystemMode {
+    /// Behind the harness's own words.
+    Append,
+    /// In their place; facts of the session stay.
+    Override,
 }
 
 /// There is no "load": loading is resuming, and the face renders the transcript.

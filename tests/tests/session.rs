@@ -50,6 +50,38 @@ fn two_turns() -> Value {
 }
 
 #[test]
+fn the_clients_system_prompt_stays_through_a_restart() {
+    let product = Product::new();
+    let script = json!({"turns": [], "after_last": {"say": "ok"}});
+    let server = ModelServer::say(&script, &product.work);
+    product.configure(&server, "chat", "");
+    let system = |mode: &str, text: &str| json!({"mode": mode, "content": [{"type": "text", "text": text}]});
+    let last = |server: &ModelServer| server.requests().last().unwrap().body["messages"][0].to_string();
+    let mut agent = Agent::start(&mut product.command(), &product.work);
+    agent.ask(0, "initialize", &json!({"protocolVersion": 1, "clientCapabilities": {}}));
+    let new = json!({"cwd": product.work, "mcpServers": [], "systemPrompt": system("append", "SPEAK LATIN")});
+    let session = agent.ask(1, "session/new", &new)["result"]["sessionId"].as_str().unwrap().to_string();
+    prompt(&mut agent, 2, &session, "one");
+    assert!(last(&server).contains("SPEAK LATIN") && last(&server).contains("How to work"));
+    agent.end();
+    let mut agent = Agent::start(&mut product.command(), &product.work);
+    agent.ask(0, "initialize", &json!({"protocolVersion": 1}));
+    let load = json!({"sessionId": session, "cwd": product.work, "mcpServers": []});
+    agent.ask(1, "session/load", &load);
+    prompt(&mut agent, 2, &session, "two");
+    assert!(last(&server).contains("SPEAK LATIN"), "{}", last(&server));
+    agent.end();
+    let mut agent = Agent::start(&mut product.command(), &product.work);
+    agent.ask(0, "initialize", &json!({"protocolVersion": 1}));
+    let mut load = load;
+    load["systemPrompt"] = system("override", "ONLY THIS");
+    agent.ask(1, "session/load", &load);
+    prompt(&mut agent, 2, &session, "three");
+    let told = last(&server);
+    assert!(told.contains("ONLY THIS") && !told.contains("How to work") && !told.contains("LATIN"), "{told}");
+}
+
+#[test]
 fn a_running_turn_takes_a_word_more_and_a_session_its_title() {
     let product = Product::new();
     let script = json!({"turns": [

@@ -97,6 +97,7 @@ pub(crate) fn opening(from: Origin, cwd: &FilePath) -> Open {
         options: Vec::new(),
         asks: CanAsk::PermissionAndQuestions,
         keep: Keep::Journal,
+        system: None,
     }
 }
 

@@ -2,7 +2,8 @@
 
 use protocol::model::{ModelCall, ModelRequest, ToolSpec};
 use protocol::{
-    Act, Action, Conversation, EntryKind, FilePath, Note, Outcome, Plan, Reply, Said, Settings, Task, Verb,
+    Act, Action, Conversation, EntryKind, FilePath, Note, Outcome, Plan, Reply, Said, Settings, SystemPrompt,
+    Task, Verb,
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,9 @@ pub struct Frame {
     pub git: Option<String>,
     /// AGENTS.md texts with their paths, outermost first.
     pub instructions: Vec<(FilePath, String)>,
+    /// What the client adds, or puts in the place of the harness's own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<SystemPrompt>,
 }
 
 /// What a harness may look at.

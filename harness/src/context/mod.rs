@@ -35,6 +35,7 @@ pub fn frame(at: &Where) -> (Frame, Vec<Notice>) {
         date: format!("{year:04}-{month:02}-{day:02}"),
         git: git::state(at.cwd),
         instructions,
+        system: None,
     };
     (frame, notices)
 }

@@ -32,6 +32,8 @@ pub(crate) struct Actor {
     pub(super) id: SessionId,
     pub(super) ids: Arc<Ids>,
     pub(super) means: Arc<Means>,
+    /// The client's part of the system prompt, until the next prompt takes it.
+    pub(super) system: Option<protocol::SystemPrompt>,
     pub(super) journal: Journal,
     /// The events so far, folded.
     pub(super) board: Board,

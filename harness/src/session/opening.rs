@@ -188,6 +188,7 @@ impl Opening {
             id: self.id.clone(),
             ids: Arc::new(Ids::default()),
             means,
+            system: self.open.system.clone(),
             journal,
             board: Board::default(),
             seq: 0,

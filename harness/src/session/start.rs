@@ -92,7 +92,12 @@ impl Actor {
 
     /// The facts of the prompt that stay fixed, looked at once.
     async fn take_frame(&mut self) {
-        if self.frame.is_some() {
+        if let Some(frame) = &mut self.frame {
+            if let Some(system) = self.system.take() {
+                frame.system = Some(system);
+                let frame = Box::new(frame.clone());
+                self.write(Record::Frame(frame)).await;
+            }
             return;
         }
         let live = Arc::clone(&self.live.borrow());
@@ -109,7 +114,8 @@ impl Actor {
             })
         })
         .await;
-        let Ok((frame, notices)) = taken else { return };
+        let Ok((mut frame, notices)) = taken else { return };
+        frame.system = self.system.take();
         for notice in notices {
             self.emit(EventKind::Noticed(notice));
         }

@@ -24,7 +24,7 @@ pub(crate) fn answer(about: &About) -> Value {
             "mcpCapabilities": {"http": false, "sse": false},
             "sessionCapabilities": {
                 "list": {}, "resume": {}, "close": {}, "delete": {}, "additionalDirectories": {},
-                "title": {}, "options": {},
+                "title": {}, "options": {}, "systemPrompt": {"mode": {"override": {}}},
             },
         },
         "_meta": {"steering": {"supported": true}},

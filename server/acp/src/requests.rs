@@ -122,6 +122,7 @@ impl Face {
             options: Vec::new(),
             asks,
             keep: Keep::Journal,
+            system: parse::system(params)?,
         })))
     }
 

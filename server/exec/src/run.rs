@@ -165,6 +165,7 @@ impl<O: AsyncWrite + Unpin, E: AsyncWrite + Unpin> Running<O, E> {
             options: exec.options,
             asks: CanAsk::Nothing,
             keep: exec.keep,
+            system: None,
         };
         let Done::Opened(snapshot) = self.ask(Command::Open(Box::new(open))).await? else {
             return Err(Stopped::Gone);
@@ -195,6 +196,7 @@ impl<O: AsyncWrite + Unpin, E: AsyncWrite + Unpin> Running<O, E> {
             options: exec.options.clone(),
             asks: CanAsk::Nothing,
             keep: Keep::Nothing,
+            system: None,
         };
         // Why it cannot be opened is told when the real one is.
         let Ok(Done::Opened(snapshot)) = self.ask(Command::Open(Box::new(open))).await else { return Ok(()) };

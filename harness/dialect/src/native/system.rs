@@ -1,7 +1,7 @@
 //! The native harness's prompt: who the model is, how to work, where it is, what it may do.
 
 use protocol::model::Part;
-use protocol::{Approval, Network, Note, NoteWhy, RunEnd, Sandbox};
+use protocol::{Approval, Network, Note, NoteWhy, RunEnd, Sandbox, SystemMode, SystemPrompt};
 
 use crate::{Context, Moment};
 
@@ -27,7 +27,13 @@ few sentences. Name files by their paths, with line numbers where it helps.
 
 /// The system blocks: the same bytes for a whole session, so that providers can cache them.
 pub(super) fn blocks(context: &Context) -> Vec<String> {
-    vec![WORK.to_string(), place(context)]
+    match &context.frame.system {
+        None => vec![WORK.to_string(), place(context)],
+        Some(SystemPrompt { mode: SystemMode::Append, text }) => {
+            vec![WORK.to_string(), place(context), text.clone()]
+        }
+        Some(SystemPrompt { mode: SystemMode::Override, text }) => vec![text.clone(), place(context)],
+    }
 }
 
 fn place(context: &Context) -> String {

@@ -4,7 +4,7 @@ mod prompt;
 mod uri;
 
 use agent_client_protocol::Error;
-use protocol::{FilePath, SessionId};
+use protocol::{FilePath, SessionId, SystemMode, SystemPrompt};
 use serde_json::Value;
 
 use crate::errors::{bad_params, name};
@@ -50,6 +50,23 @@ pub(crate) fn roots(params: &Value) -> Result<Vec<FilePath>, Error> {
             .map(|root| absolute(root.as_str().unwrap_or_default(), "additionalDirectories"))
             .collect(),
         Some(_) => Err(bad_params("additionalDirectories must be a list of absolute paths")),
+    }
+}
+
+/// The client's part of the system prompt: texts alone.
+pub(crate) fn system(params: &Value) -> Result<Option<SystemPrompt>, Error> {
+    let Some(given) = params.get("systemPrompt").filter(|given| !given.is_null()) else { return Ok(None) };
+    let mode = match given.get("mode").and_then(Value::as_str) {
+        Some("append") => SystemMode::Append,
+        Some("override") => SystemMode::Override,
+        _ => return Err(bad_params("systemPrompt.mode must be append or override")),
+    };
+    let blocks = given.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let texts: Option<Vec<&str>> =
+        blocks.iter().map(|block| block.get("text").and_then(Value::as_str)).collect();
+    match texts.map(|texts| texts.join("\n\n")).filter(|text| !text.trim().is_empty()) {
+        Some(text) => Ok(Some(SystemPrompt { mode, text })),
+        None => Err(bad_params("systemPrompt.content must be a list of text blocks with some text")),
     }
 }
 

@@ -112,7 +112,7 @@ async fn everything_advertised_is_taken() {
         assert!(session.contains_key(capability), "{capability}");
         methods.push(method);
     }
-    assert_eq!(session.len(), 7, "additionalDirectories is a field");
+    assert_eq!(session.len(), 8, "additionalDirectories and systemPrompt are fields");
     assert_eq!(answer["result"]["_meta"]["steering"]["supported"], true);
     methods.push("_session/steering");
     for method in methods {
@@ -142,6 +142,24 @@ async fn a_title_is_set_and_options_are_told_before_a_session() {
     assert_eq!(answer["modes"]["currentModeId"], "auto");
     let own = fake.ask("session/options", json!({"cwd": cwd(), "sessionId": "s"})).await["result"].clone();
     assert!(answer["configOptions"].is_array() && own["configOptions"].is_array(), "{own}");
+}
+
+#[tokio::test]
+async fn a_system_prompt_is_added_or_put_in_place() {
+    let mut fake = Fake::with(json!({})).await;
+    let text = |text: &str| json!({"type": "text", "text": text});
+    for (mode, wanted) in [("append", SystemMode::Append), ("override", SystemMode::Override)] {
+        let system = json!({"mode": mode, "content": [text("a"), text("b")]});
+        fake.request("session/new", json!({"cwd": cwd(), "mcpServers": [], "systemPrompt": system})).await;
+        let (tag, Command::Open(open)) = fake.command().await else { panic!("no open") };
+        assert_eq!(open.system, Some(SystemPrompt { mode: wanted, text: "a\n\nb".into() }));
+        fake.reply(tag, Err(Refusal::Overloaded));
+        fake.recv().await;
+    }
+    for system in [json!({"mode": "odd", "content": [text("a")]}), json!({"mode": "append", "content": []})] {
+        let params = json!({"cwd": cwd(), "mcpServers": [], "systemPrompt": system});
+        assert_eq!(fake.ask_code("session/new", params).await, -32602);
+    }
 }
 
 #[tokio::test]

@@ -87,6 +87,7 @@ async fn follow(client: &link::Client, work: &Path, show: &mut Show) -> Result<(
         options: Vec::new(),
         asks: CanAsk::Permission,
         keep: Keep::Journal,
+        system: None,
     };
     let mut asked = 0;
     send(client, &mut asked, Command::Open(Box::new(open))).await?;
