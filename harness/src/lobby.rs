@@ -105,6 +105,13 @@ impl Lobby {
                     answer.answer(resolved.map(|resolved| Done::Options(resolved.options)));
                 });
             }
+            Command::Read { session } => {
+                let shared = Arc::clone(&self.shared);
+                self.running.spawn(async move {
+                    let told = crate::session::opening::tell_past(&shared.store, &session, &outlet).await;
+                    answer.answer(told.map(|()| Done::Ok).map_err(Into::into));
+                });
+            }
             Command::Delete { session } => self.delete(session, answer),
         }
     }

@@ -18,6 +18,10 @@ pub enum Command {
     Options {
         cwd: FilePath,
     },
+    /// The finished items of a session, told as its past; it need not be open, and may be open elsewhere.
+    Read {
+        session: SessionId,
+    },
     Delete {
         session: SessionId,
     },

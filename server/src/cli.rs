@@ -39,6 +39,11 @@ enum Sub {
         #[command(flatten)]
         shared: Box<Shared>,
     },
+    /// Look at earlier sessions, write them out, take them away.
+    Sessions {
+        #[command(subcommand)]
+        command: SessionsSub,
+    },
     /// Show a whole session with a scripted model: no key, no network, nothing left behind.
     Demo,
     /// Trust the project of a folder: its own configuration counts, and its files may be changed.
@@ -46,6 +51,44 @@ enum Sub {
         /// The folder; this one if left out.
         dir: Option<PathBuf>,
     },
+}
+
+#[derive(Subcommand)]
+pub(crate) enum SessionsSub {
+    /// The newest first: id, age, title.
+    List {
+        /// Of every folder, not of this one alone.
+        #[arg(long)]
+        all: bool,
+        /// As a list in JSON: id, cwd, title, updated_ms, unreadable.
+        #[arg(long)]
+        json: bool,
+        /// At most this many.
+        #[arg(long, default_value_t = 50)]
+        limit: usize,
+    },
+    /// Write a session out, as Markdown or as a list of its items in JSON.
+    Export {
+        /// The session's id, or how it begins.
+        id: String,
+        #[arg(long, default_value = "markdown")]
+        format: ExportFormat,
+        /// Into this file, which must not be there yet; else to standard output.
+        #[arg(short, long)]
+        output: Option<PathBuf>,
+    },
+    /// Take sessions away for good.
+    Delete {
+        /// Their ids, or how they begin.
+        #[arg(required = true)]
+        ids: Vec<String>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ExportFormat {
+    Markdown,
+    Json,
 }
 
 #[derive(Args)]
@@ -125,10 +168,11 @@ fn obey(cli: Cli) -> Result<ExitCode, Trouble> {
         }
         Sub::Acp(shared) => command::acp::run(&shared.over(before)),
         Sub::Resume { id, last, shared } => command::chat::resume(&shared.over(before), id, last),
-        Sub::Demo | Sub::Trust { .. } if before != Shared::default() => {
+        Sub::Demo | Sub::Trust { .. } | Sub::Sessions { .. } if before != Shared::default() => {
             Err(Trouble::Usage("this subcommand takes none of the flags before it; leave them out".into()))
         }
         Sub::Demo => command::demo::run(),
+        Sub::Sessions { command } => command::sessions::run(command),
         Sub::Trust { dir } => command::trust::run(dir),
     }
 }

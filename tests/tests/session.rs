@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tests::product::Product;
+use tests::product::{self, Product};
 use tests::{Agent, ModelServer};
 
 fn open(agent: &mut Agent, product: &Product) -> String {
@@ -79,6 +79,77 @@ fn the_clients_system_prompt_stays_through_a_restart() {
     prompt(&mut agent, 2, &session, "three");
     let told = last(&server);
     assert!(told.contains("ONLY THIS") && !told.contains("How to work") && !told.contains("LATIN"), "{told}");
+}
+
+fn sessions(product: &Product, args: &[&str]) -> product::Ran {
+    let mut command = product.command();
+    command.arg("sessions").args(args).stdin(Stdio::null());
+    product::run(&mut command, Duration::from_secs(20))
+}
+
+#[test]
+fn sessions_are_listed_written_out_and_deleted() {
+    let product = Product::new();
+    std::fs::write(product.work.join("a.txt"), "one\n").unwrap();
+    let script = json!({"turns": [
+        {"reasoning": "hm", "say": "I look.", "calls": [
+            {"tool": "edit", "args": {"path": "a.txt", "old": "one", "new": "````"}},
+            {"tool": "shell", "args": {"command": "cat a.txt"}}
+        ]},
+        {"say": "done"},
+        {"say": "other"}
+    ]});
+    let server = ModelServer::say(&script, &product.work);
+    product.configure(&server, "chat", "mode = \"workspace-write\"");
+    assert_eq!(sessions(&product, &["list", "--json"]).out.trim(), "[]");
+    for prompt in ["first prompt", "second prompt"] {
+        let ran = product.exec(&["--skip-git-repo-check", "-s", "workspace-write", prompt]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+    }
+    let listed = sessions(&product, &["list", "--json"]);
+    let rows: Value = serde_json::from_str(&listed.out).unwrap_or_else(|_| panic!("{}", listed.err));
+    let titles: Vec<&str> =
+        rows.as_array().unwrap().iter().map(|row| row["title"].as_str().unwrap()).collect();
+    assert_eq!(titles, ["second prompt", "first prompt"]);
+    let (second, first) = (rows[0]["id"].as_str().unwrap(), rows[1]["id"].as_str().unwrap());
+    let plain = sessions(&product, &["list", "--limit", "1"]);
+    assert!(plain.out.contains(second) && plain.out.lines().count() == 1, "{}", plain.out);
+
+    let markdown = sessions(&product, &["export", first]).out;
+    for text in [
+        "## You\n\nfirst prompt",
+        "> hm",
+        "I look.",
+        "`````diff\n---",
+        "-one\n+````",
+        "```sh\ncat a.txt",
+        "done",
+    ] {
+        assert!(markdown.contains(text), "{text}: {markdown}");
+    }
+    let file = product.work.join("out.json");
+    let to = file.to_str().unwrap();
+    let ran = sessions(&product, &["export", first, "--format", "json", "-o", to]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let items: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert!(items.as_array().unwrap().len() >= 5, "{items}");
+    let again = sessions(&product, &["export", first, "-o", to]);
+    assert!(again.code == Some(1) && again.err.contains("not there yet"), "{}", again.err);
+
+    // What is open elsewhere can be read and not deleted.
+    let mut agent = Agent::start(&mut product.command(), &product.work);
+    agent.ask(0, "initialize", &json!({"protocolVersion": 1}));
+    agent.ask(1, "session/load", &json!({"sessionId": first, "cwd": product.work, "mcpServers": []}));
+    assert_eq!(sessions(&product, &["export", first]).out, markdown);
+    let kept = sessions(&product, &["delete", first]);
+    assert!(kept.code == Some(1) && kept.err.contains("is open in process"), "{}", kept.err);
+    agent.end();
+    let ran = sessions(&product, &["delete", first]);
+    assert_eq!((ran.code, ran.out), (Some(0), format!("deleted: {first}\n")), "{}", ran.err);
+    let none = sessions(&product, &["export", first]);
+    assert!(none.code == Some(1) && none.err.contains("no session"), "{}", none.err);
+    let many = sessions(&product, &["export", ""]);
+    assert_eq!(many.code, Some(0), "the only one left is meant: {}", many.err);
 }
 
 #[test]

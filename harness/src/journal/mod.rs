@@ -19,5 +19,5 @@ mod writer;
 pub use load::{Begun, Loaded};
 pub use pair::pair_up;
 pub use record::{Record, VERSION};
-pub use store::Store;
+pub use store::{Store, StoreError};
 pub use writer::Journal;

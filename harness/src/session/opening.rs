@@ -18,7 +18,7 @@ use crate::desk::Desk;
 use crate::engine::Shared;
 use crate::host::Host;
 use crate::ids::Ids;
-use crate::journal::{Journal, Loaded, Record};
+use crate::journal::{Journal, Loaded, Record, Store, StoreError};
 use crate::known::Known;
 use crate::limits;
 use crate::setup::{Live, Resolved};
@@ -135,18 +135,10 @@ impl Opening {
 
     /// Finished items from the journal, before the answer.
     async fn replay(&self) {
-        let session = self.id.clone();
-        let outlet = self.outlet.clone();
-        let (to, name) = (outlet.clone(), session.clone());
-        let page = move |items: Vec<Item>| to.push(Down::Past { session: name.clone(), items, last: false });
-        let told = self.shared.store.items(&self.id, page).await;
-        if let Err(error) = told {
-            let items = Vec::new();
-            outlet.push(Down::Event(notice_event(&session, format!("the transcript broke off: {error}"))));
-            outlet.push(Down::Past { session, items, last: true });
-            return;
+        if let Err(error) = tell_past(&self.shared.store, &self.id, &self.outlet).await {
+            let text = format!("the transcript broke off: {error}");
+            self.outlet.push(Down::Event(notice_event(&self.id, text)));
         }
-        outlet.push(Down::Past { session, items: Vec::new(), last: true });
     }
 
     async fn make(self, ground: Ground, answer: Answerer) -> Opened {
@@ -331,6 +323,20 @@ async fn since_changed(before: &[(FilePath, Option<Digest>)]) -> Vec<FilePath> {
         }
     }
     changed
+}
+
+/// Tells a client all finished items of a session, as fast as it takes them; the last page is marked.
+pub(crate) async fn tell_past(store: &Store, session: &SessionId, outlet: &Outlet) -> Result<(), StoreError> {
+    let (to, name) = (outlet.clone(), session.clone());
+    let runtime = tokio::runtime::Handle::current();
+    let page = move |items: Vec<Item>| {
+        // On a thread that may wait.
+        runtime.block_on(to.room());
+        to.push(Down::Past { session: name.clone(), items, last: false });
+    };
+    let told = store.items(session, page).await;
+    outlet.push(Down::Past { session: session.clone(), items: Vec::new(), last: true });
+    told
 }
 
 /// The session's folders, cwd first, each once.

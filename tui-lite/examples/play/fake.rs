@@ -118,7 +118,7 @@ pub async fn serve(mut port: Port) {
             }
             Command::List { .. } => reply(Done::Sessions { page: scenes::sessions(), next: None }),
             Command::Options { .. } => reply(Done::Options(info.options.clone())),
-            Command::Delete { .. } => reply(Done::Ok),
+            Command::Read { .. } | Command::Delete { .. } => reply(Done::Ok),
             Command::Session { order, .. } => match order {
                 Order::Prompt { input, when, .. } => {
                     let steered = when == When::Steer;
